@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import lru_cache
 from itertools import chain
 from typing import NamedTuple
 
@@ -80,6 +81,13 @@ def shown_sentence(sample: Sample, assessment: Assessment, claim: str) -> ShownS
     return ShownSentence(span, judged=False) if span else None
 
 
+@lru_cache(maxsize=32)
+def _finder(texts: tuple[str, ...]) -> EvidenceFinder:
+    """Return the finder of documents, which the results of a sample and its page share: to read the
+    sentences of ten documents takes longer than to look for all claims in them."""
+    return EvidenceFinder(texts)
+
+
 class _Search:
     """Finds sentences in the documents of a sample."""
 
@@ -103,7 +111,8 @@ class _Search:
         part = assessment.against
         if part not in self._finders:
             documents = self._sample.documents(part) or ()
-            self._finders[part] = EvidenceFinder([document.text for document in documents])
+            texts = tuple([document.text for document in documents])
+            self._finders[part] = _finder(texts)
             self._ids[part] = tuple(document.id for document in documents)
         ids = self._ids[part]
         if assessment.document is not None:

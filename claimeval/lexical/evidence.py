@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from itertools import chain
 from typing import NamedTuple
@@ -47,7 +47,7 @@ class EvidenceFinder:
 
     def __init__(self, texts: Sequence[str]) -> None:
         self._texts = texts
-        self._of_text: dict[int, list[tuple[EvidenceSentence, frozenset[str]]]] = {}
+        self._of_text: dict[int, _DocumentWords] = {}
 
     def find(
         self, claim: str, reason: str = "", among: Collection[int] = ()
@@ -71,39 +71,58 @@ class EvidenceFinder:
     def _only(self, places: Collection[int]) -> EvidenceSentence | None:
         """Return the sentence of these documents if they have one only: "Closed on Mondays." can
         contradict a claim of which it has no word."""
-        known = list(chain.from_iterable(self._sentences(place) for place in places))
-        return known[0][0] if len(known) == 1 else None
+        known = list(chain.from_iterable(self._words(place).sentences for place in places))
+        return known[0] if len(known) == 1 else None
 
     def _best(self, claim: str, reason: str, places: Collection[int]) -> EvidenceSentence | None:
-        known = list(chain.from_iterable(self._sentences(place) for place in places))
-        sought = _sought(claim, reason)
-        frequency = Counter[str]()
-        for _, there in known:
-            frequency.update(there & sought.keys())
-        weights = {
-            word: weight * _rarity(word, frequency[word], len(known))
-            for word, weight in sought.items()
-        }
-        least = (LEAST_OF_REASON if reason else LEAST) * sum(weights.values())
+        documents = [self._words(place) for place in places]
+        known = sum(len(document.sentences) for document in documents)
+        shared = defaultdict[tuple[int, int], float](float)
+        """Weight of the words that a sentence has, by its document and its place there."""
+        total = 0.0
+        for word, weight in _sought(claim, reason).items():
+            having = list[tuple[int, int]]()
+            for number, document in enumerate(documents):
+                having += [(number, place) for place in document.places.get(word, ())]
+            of_word = weight * _rarity(word, len(having), known)
+            total += of_word
+            for sentence in having:
+                shared[sentence] += of_word
+        least = (LEAST_OF_REASON if reason else LEAST) * total
         best: EvidenceSentence | None = None
         highest = 0.0
-        for sentence, there in known:
-            shared = sum(weights[word] for word in there & weights.keys())
+        for (number, place), weight in sorted(shared.items()):
+            document = documents[number]
             # A long sentence shares words by its length alone, so length counts a little.
-            score = shared / math.log(8 + len(there))
-            if shared >= least and score > highest:
-                best = sentence
+            score = weight / math.log(8 + document.sizes[place])
+            if weight >= least and score > highest:
+                best = document.sentences[place]
                 highest = score
         return best
 
-    def _sentences(self, place: int) -> list[tuple[EvidenceSentence, frozenset[str]]]:
+    def _words(self, place: int) -> _DocumentWords:
         if place not in self._of_text:
             text = self._texts[place]
-            spans = [EvidenceSentence(place, start, end) for start, end in sentences(text)]
-            self._of_text[place] = [
-                (span, frozenset(stems(text[span.start : span.end]))) for span in spans
-            ]
+            found = [EvidenceSentence(place, start, end) for start, end in sentences(text)]
+            sizes = list[int]()
+            places = defaultdict[str, list[int]](list)
+            for number, sentence in enumerate(found):
+                words = set(stems(text[sentence.start : sentence.end]))
+                sizes.append(len(words))
+                for word in words:
+                    places[word].append(number)
+            self._of_text[place] = _DocumentWords(found, sizes, places)
         return self._of_text[place]
+
+
+class _DocumentWords(NamedTuple):
+    """The words of a document."""
+
+    sentences: list[EvidenceSentence]
+    sizes: list[int]
+    """The number of different words of each sentence."""
+    places: Mapping[str, list[int]]
+    """The sentences that have a word."""
 
 
 def _sought(claim: str, reason: str) -> Mapping[str, float]:
@@ -125,8 +144,7 @@ def stems(text: str) -> list[str]:
     a script writes no spaces."""
     found = list[str]()
     is_spaced = text.isascii()
-    for match in _WORD.finditer(text.casefold()):
-        word = match[0]
+    for word in _WORD.findall(text.casefold()):
         if not is_spaced and _UNSPACED.search(word):
             found += [word[i : i + 2] for i in range(max(1, len(word) - 1))]
         elif word[0].isdigit():
