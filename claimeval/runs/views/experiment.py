@@ -40,6 +40,8 @@ from claimeval.statistics.formatting import (
 )
 from claimeval.types.clusters import sample_count
 
+CHEAPER = 0.9
+"""An arm whose cost is above this part of another's does not cost less: both may print alike."""
 FLIPS = 5
 """Flipped claims that are shown."""
 
@@ -126,8 +128,7 @@ def advice(result: ExperimentResult) -> str:
     assert found, "it is rated"
     low = found.same.reported[0] if found.same.reported else _agreement(best)
     alike = [arm for arm in rated if _agreement(arm) >= low and not arm.covers_less] or [best]
-    known = [arm for arm in alike if arm.cost.dollars is not None]
-    taken = min(known, key=lambda arm: (arm.cost.dollars or 0.0, -_agreement(arm)), default=best)
+    taken = _cheapest(alike, best)
     agreement = taken.label_agreement
     assert agreement, "it is rated"
     text = (
@@ -135,12 +136,24 @@ def advice(result: ExperimentResult) -> str:
         f" {number_of(agreement.claims, 'claim')}"
     )
     if taken is best:
-        others = len(rated) - 1
-        return f"{text}, the most of {len(rated)} arms." if others else f"{text}."
+        if len(rated) == 1:
+            return f"{text}."
+        alone = sum(_agreement(arm) == _agreement(best) for arm in rated) == 1
+        return f"{text}, {f'the most of {len(rated)} arms' if alone else 'and no arm to more'}."
     return (
         f"{text}, and costs less than {best.name}, whose {percent(_agreement(best))} may be better"
         " by chance alone."
     )
+
+
+def _cheapest(alike: Sequence[ArmResult], best: ArmResult) -> ArmResult:
+    """Return the arm that costs clearly less than the best one, of those as good by chance; else
+    the best one."""
+    if best.cost.dollars is None:
+        return best
+    most = CHEAPER * best.cost.dollars
+    cheaper = [arm for arm in alike if arm.cost.dollars is not None and arm.cost.dollars < most]
+    return min(cheaper, key=lambda arm: (arm.cost.dollars or 0.0, -_agreement(arm)), default=best)
 
 
 def _agreement(arm: ArmResult) -> float:

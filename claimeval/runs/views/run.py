@@ -104,7 +104,7 @@ def view(
     for name, metric in summary.metrics.items():
         meaning = [derived(name).description] if name in manifest.derived else []
         if words := "; ".join((*meaning, *_beyond(metric, against.get(name)))):
-            yield remark(Data(name), f": {words}")
+            yield remark(Data(directed(name)), f": {words}")
     yield from _missing(summary.metrics)
     yield from attached(sides)
     if shown.read:
@@ -211,7 +211,7 @@ def _missing(metrics: Mapping[str, MetricSummary]) -> Iterator[Block]:
     names: dict[str, list[str]] = {}
     for name, metric in metrics.items():
         if metric.missing:
-            names.setdefault(tally(metric.missing), []).append(name)
+            names.setdefault(tally(metric.missing), []).append(directed(name))
     for reason, lacking in names.items():
         yield remark(f"without a score: {reason} (", Data(", ".join(lacking)), ")")
 
