@@ -33,7 +33,7 @@ def texts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
         TOWER.model_copy(update={"id": f"s{i}", "question": f"Question {i}?"}) for i in range(12)
     ]
     make(folder / "a", samples, {"strict": {}}, metrics=["faithfulness"])
-    lacking = [one.model_copy(update={"contexts": one.contexts[1:]}) for one in samples]
+    lacking = [one.model_copy(update={"contexts": (one.contexts or ())[1:]}) for one in samples]
     make(folder / "b", lacking, metrics=["faithfulness"])
     ce.score(
         [{"id": "s", "question": "How high?", "answer": f"{GUIDE} [1]", "contexts": [GUIDE]}],
