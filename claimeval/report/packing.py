@@ -134,7 +134,7 @@ class Rebuilder:
         if known := self._asked.get(about):
             return self._sent(known.put_to(judge), call)
         claims = {claim.id: claim for claim in result.claims}
-        documents = result.sample.documents(call.evidence) if call.evidence else None
+        documents = _shown(result, call)
         if not documents or not claims.keys() >= set(call.subjects):
             return None
         alternatives = call.evidence is not None and result.sample.alternatives(call.evidence.part)
@@ -193,6 +193,20 @@ class Rebuilder:
 
     def _sent(self, request: Request, call: Call) -> Request:
         return request.repeated(call.attempt, call.replicate).to(request.judge)
+
+
+def _shown(result: SampleResult, call: Call) -> tuple[Document, ...] | None:
+    """Return the documents of a call: those of its evidence or, of a claim that was located, the
+    passages that it was judged against."""
+    if call.evidence is None:
+        return None
+    documents = result.sample.documents(call.evidence)
+    if not documents or "locate" not in result.details:
+        return documents
+    from claimeval.evaluation.locate import Located
+
+    shown = Located.of(result).claims[call.subjects[0]].shown
+    return tuple([documents[number] for number in shown])
 
 
 def pack(

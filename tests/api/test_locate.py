@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import claimeval as ce
+from claimeval.report.packing import Rebuilder
 from claimeval.testing import ScriptedJudge
 from tests.command_line import call
 
@@ -209,6 +210,15 @@ def test_a_plan_asks_nobody_and_the_index_is_made_once(tmp_path: Path) -> None:
     before = index.stat().st_mtime_ns
     asyncio.run(ce.alocate(run, corpus=corpus, judges=judge(), options=options))
     assert index.stat().st_mtime_ns == before
+
+
+def test_the_page_has_the_requests_of_located_claims(tmp_path: Path) -> None:
+    run = ce.locate(gold_run(), corpus=write(tmp_path), judges=judge())
+    rebuilder = Rebuilder(run.manifest)
+    (result,) = run
+    requests = [rebuilder.rebuild(result, call) for call in result.calls]
+    assert len(requests) == 5
+    assert None not in requests
 
 
 def test_the_first_sentence_of_the_run_has_the_judged_causes(tmp_path: Path) -> None:
