@@ -8,7 +8,7 @@ import importlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, cast, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, cast, get_args
 
 from claimeval.types.errors import UsageError, not_installed, unknown_name, visible
 from claimeval.types.progress import Progress
@@ -17,7 +17,7 @@ from claimeval.types.records import REASONS, Assessment, Reason, Sample, SampleR
 if TYPE_CHECKING:
     from claimeval.api.run import Run
 
-Platform = Literal["otlp", "mlflow", "langfuse"]
+Platform = Literal["otlp", "mlflow", "langfuse", "phoenix"]
 TRACE = "trace_id"
 """Metadata field with the id of a sample's trace."""
 EXPLAINED = 4000
@@ -204,6 +204,27 @@ def _metadata_id(sample: Sample, field: str) -> str | None:
     """Return an id from the metadata of a sample; `id` is the id of the sample."""
     value = sample.id if field == "id" else sample.metadata.get(field.removeprefix("metadata."))
     return None if value is None or value == "" else str(value)
+
+
+def claims_by_score(
+    rows: Iterable[Finding],
+) -> dict[tuple[str, str], list[dict[str, Any]]]:
+    """Return the verdicts on the claims of each score, by sample and metric."""
+    verdicts: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for finding in rows:
+        if finding.is_verdict:
+            row = {
+                "label": finding.label,
+                "unassessed": finding.because,
+                "explanation": finding.explanation,
+            }
+            named = {
+                name: value
+                for name, value in {**finding.details, **row}.items()
+                if value is not None
+            }
+            verdicts.setdefault((finding.sample, finding.name.rpartition(".")[0]), []).append(named)
+    return verdicts
 
 
 def with_trace(rows: Iterable[Finding], platform: str, field: str) -> list[Finding]:

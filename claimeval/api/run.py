@@ -512,8 +512,8 @@ class Run:
 
         Args:
             to: `otlp` (an event for each score and verdict, to a collector of OpenTelemetry),
-                `mlflow` (a run with metrics, tables and the report) or `langfuse` (scores of
-                traces).
+                `mlflow` (a run with metrics, tables and the report), `langfuse` (scores of
+                traces) or `phoenix` (annotations of spans).
             url: Address of the collector, tracking server or host. Default: the platform's usual
                 environment variable.
             experiment: The experiment of `mlflow`. Default: MLFLOW_EXPERIMENT_NAME, else

@@ -175,8 +175,8 @@ class PushCommand(OutputOptions):
     """Send the scores of a run and the verdicts on claims to a platform.
 
     Prints what the platform shows of them, and what it cannot. A second push changes nothing in
-    MLflow and Langfuse. OpenTelemetry events cannot be replaced, but keep their ids, so that a back
-    end can drop duplicates. Platforms that take traces only, such as Phoenix, take no scores.
+    MLflow, Langfuse and Phoenix. OpenTelemetry events cannot be replaced, but keep their ids, so
+    that a back end can drop duplicates.
 
     Keys and addresses come from the platform's usual environment variables.
 
@@ -186,9 +186,9 @@ class PushCommand(OutputOptions):
 
     run: Annotated[Path, "RUN"]
     """A run directory."""
-    to: Literal["otlp", "mlflow", "langfuse"]
-    """otlp (events for a collector of OpenTelemetry), mlflow (a run) or langfuse (scores of
-    traces)."""
+    to: Literal["otlp", "mlflow", "langfuse", "phoenix"]
+    """otlp (events for a collector of OpenTelemetry), mlflow (a run), langfuse (scores of traces)
+    or phoenix (annotations of spans)."""
     url: str | None = None
     """Collector, tracking server or host.  [default: from the environment]"""
     experiment: str | None = None

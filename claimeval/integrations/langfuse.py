@@ -7,10 +7,17 @@ LANGFUSE_SECRET_KEY.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from claimeval.api.push import Finding, Pushed, Settings, findings, sending, with_trace
+from claimeval.api.push import (
+    Finding,
+    Pushed,
+    Settings,
+    claims_by_score,
+    findings,
+    sending,
+    with_trace,
+)
 from claimeval.types.errors import UsageError
 
 if TYPE_CHECKING:
@@ -48,28 +55,10 @@ def push(run: Run, settings: Settings) -> Pushed:
                 "langfuse: set LANGFUSE_PUBLIC_KEY and LANGFUSE_SECRET_KEY, the keys of the project"
             )
         with sending("langfuse", where):
-            _send(sent, _claims(rows), settings, where, keys)
+            _send(sent, claims_by_score(rows), settings, where, keys)
     return Pushed(
         where, records, {reason: count for reason, count in left_out.items() if count}, NOTE
     )
-
-
-def _claims(rows: Iterable[Finding]) -> dict[tuple[str, str], list[dict[str, Any]]]:
-    verdicts: dict[tuple[str, str], list[dict[str, Any]]] = {}
-    for finding in rows:
-        if finding.is_verdict:
-            row = {
-                "label": finding.label,
-                "unassessed": finding.because,
-                "explanation": finding.explanation,
-            }
-            named = {
-                name: value
-                for name, value in {**finding.details, **row}.items()
-                if value is not None
-            }
-            verdicts.setdefault((finding.sample, finding.name.rpartition(".")[0]), []).append(named)
-    return verdicts
 
 
 def _send(

@@ -39,8 +39,8 @@ BATCH = 500
 """Events per request."""
 NOTE = (
     "Log back ends show an event for each score and verdict, beside its trace. Platforms that take"
-    " traces only, such as Phoenix, do not take events. Events cannot be replaced: a second push"
-    " adds them again, under the same ids"
+    " traces only do not take events (for Phoenix, push with `--to phoenix`). Events cannot be"
+    " replaced: a second push adds them again, under the same ids"
 )
 _SENT = "OTEL_EXPORTER_OTLP_LOGS_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"
 
@@ -125,7 +125,7 @@ def _send(run: Run, rows: list[Finding], settings: Settings, where: str) -> None
                 words = log_handler.words or "the collector did not take the events"
                 traces_only = re.search(r"\b40[45]\b|not found|not allowed", words, re.IGNORECASE)
                 hint = (
-                    ". It may take traces only, as Phoenix does: scores are events"
+                    ". It may take traces only: scores are events; for Phoenix, use `--to phoenix`"
                     if traces_only
                     else ""
                 )

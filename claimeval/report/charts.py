@@ -264,20 +264,8 @@ def trend(
                 class_="base",
             )
         )
-    lines_of = [[place for place, one in enumerate(systems) if one == key] for key in keys]
-    colors = [BLUE] * len(marks)
-    for number, places in enumerate(lines_of or [[*range(len(marks))]]):
-        color = SERIES[number % len(SERIES)] if keys else BLUE
-        dash = DASHES[number % len(DASHES)] if keys else "none"
-        for place in places:
-            colors[place] = color
-        for piece in _pieces(places, breaks):
-            drawn = [
-                (at[i], marks[i], value) for i in piece if (value := marks[i].value) is not None
-            ]
-            spread = [(x, *mark.interval) for x, mark, _ in drawn if mark.interval]
-            curve = [(x, y(value)) for x, _, value in drawn]
-            parts += [_band(y, spread, color), _curve(curve, color, dash)]
+    colors, curves = _trend_lines(marks, at, y, systems, breaks)
+    parts += curves
     turned = max(map(_cells, names), default=0) * LETTER > step - 10
     parts += _names_below(at, names, bottom + 16, step, width, turned=turned)
     for place, (x, mark) in enumerate(zip(at, marks, strict=True)):
@@ -288,6 +276,42 @@ def trend(
         )
     below = 0.75 * LETTER * max(map(_cells, names), default=0) + 20 if turned else 26
     return Picture(title, tuple(descriptions), width, round(bottom + below), "".join(parts))
+
+
+def _trend_lines(
+    marks: Sequence[Mark],
+    at: Sequence[float],
+    y: _Axis,
+    systems: Sequence[str],
+    breaks: Collection[int],
+) -> tuple[list[str], list[str]]:
+    """Return the color of each mark, and the bands and lines of each system."""
+    keys = list(dict.fromkeys(systems))
+    colors = [BLUE] * len(marks)
+    parts = list[str]()
+    lines_of = [[place for place, one in enumerate(systems) if one == key] for key in keys]
+    for number, places in enumerate(lines_of or [[*range(len(marks))]]):
+        color = SERIES[number % len(SERIES)]
+        for place in places:
+            colors[place] = color
+        for piece in _pieces(places, breaks):
+            parts += _trend_piece(piece, marks, at, y, color, DASHES[number % len(DASHES)])
+    return colors, parts
+
+
+def _trend_piece(
+    piece: Sequence[int],
+    marks: Sequence[Mark],
+    at: Sequence[float],
+    y: _Axis,
+    color: str,
+    dash: str,
+) -> list[str]:
+    """Return the band and the line of marks that can be compared."""
+    drawn = [(at[i], marks[i], value) for i in piece if (value := marks[i].value) is not None]
+    spread = [(x, *mark.interval) for x, mark, _ in drawn if mark.interval]
+    curve = [(x, y(value)) for x, _, value in drawn]
+    return [_band(y, spread, color), _curve(curve, color, dash)]
 
 
 def _pieces(places: Sequence[int], breaks: Collection[int]) -> Iterator[list[int]]:

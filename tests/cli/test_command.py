@@ -346,7 +346,8 @@ def test_a_group_without_a_command_prints_its_help_and_exits_with_2(group: str) 
         (
             ("push", "runs/a"),
             "claimeval push needs --to: otlp (events for a collector of OpenTelemetry), mlflow (a"
-            " run) or langfuse (scores of traces). For example: claimeval push runs/a --to otlp",
+            " run), langfuse (scores of traces) or phoenix (annotations of spans). For example:"
+            " claimeval push runs/a --to otlp",
         ),
         (("compare",), "claimeval compare needs RUN: Run directories"),
         (("score", "a.jsonl", "-j"), "-j needs a value: -j TEXT. PROVIDER:MODEL[@URL]"),

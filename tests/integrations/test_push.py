@@ -201,15 +201,16 @@ def test_an_address_that_takes_traces_only_is_said(run: ce.Run, tmp_path: Path) 
         done = spawn("push", folder, "--to", "otlp", "--url", collector.url, exits=2)
     assert done.returncode == 2
     assert "code: 404" in done.stderr
-    assert "It may take traces only, as Phoenix does: scores are events" in done.stderr
+    assert "It may take traces only: scores are events" in done.stderr
 
 
 @pytest.mark.parametrize(
     ("platform", "cannot"),
     [
-        ("otlp", "Platforms that take traces only, such as Phoenix, do not take events"),
+        ("otlp", "Platforms that take traces only do not take events"),
         ("mlflow", "Traces get no scores"),
         ("langfuse", "Undefined scores, and samples without a trace, do not arrive"),
+        ("phoenix", "Undefined scores, and samples without a trace, do not arrive"),
     ],
 )
 def test_the_command_says_what_does_not_arrive(
@@ -281,6 +282,63 @@ def test_langfuse_needs_keys_and_traces(run: ce.Run, monkeypatch: pytest.MonkeyP
     assert run.push("langfuse", field="id", dry_run=True).records == {"scores": 2}
 
 
+def test_scores_of_spans_go_to_phoenix(run: ce.Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a server of arize-phoenix 20.26 stores them: tried by hand with its package."""
+    monkeypatch.setenv("PHOENIX_API_KEY", "px-1")
+    with serving(status=200, reply=b'{"data": [{"id": "1"}]}') as server:
+        monkeypatch.setenv("PHOENIX_COLLECTOR_ENDPOINT", server.url)
+        sent = run.push("phoenix")
+        run.push("phoenix")
+        (path, headers, body), second = server.requests
+    assert sent.records == {"span annotations": 1}
+    assert sent.left_out == {"undefined": 1, "without a trace": 1}
+    assert path == "/v1/span_annotations?sync=true"
+    assert headers["authorization"] == "Bearer px-1"
+    (annotation,) = json.loads(body)["data"]
+    assert (annotation["span_id"], annotation["name"]) == (SPAN, "faithfulness")
+    assert annotation["result"]["score"] == 0.5
+    assert "not_found: It is green." in annotation["result"]["explanation"]
+    assert annotation["annotator_kind"] == "CODE", "no model was asked"
+    labels = [claim["label"] for claim in annotation["metadata"]["claims"]]
+    assert labels == ["supported", "not_found"]
+    assert json.loads(second[2])["data"] == [annotation], "the same identifier: it is replaced"
+
+
+def test_a_sample_without_a_span_is_annotated_by_its_trace() -> None:
+    rows = [
+        {**ROWS[0], "metadata": {"trace_id": f"0x{TRACE.upper()}"}},
+        {**ROWS[1], "metadata": {}},
+    ]
+    found = ce.score(rows, judges="local:lexical", metrics="faithfulness")
+    with serving(status=200, reply=b'{"data": [{"id": "1"}]}') as server:
+        sent = found.push("phoenix", url=f"{server.url}/v1/traces")
+        ((path, _, body),) = server.requests
+    assert sent.records == {"trace annotations": 1}
+    assert path == "/v1/trace_annotations?sync=true"
+    assert json.loads(body)["data"][0]["trace_id"] == TRACE
+
+
+@pytest.mark.parametrize(
+    ("status", "reply", "problem"),
+    [
+        (401, b"Invalid token", "HTTP 401: set PHOENIX_API_KEY"),
+        (404, b"Spans with IDs ff do not exist.", "HTTP 404: it has no such span: Spans with IDs"),
+        (422, b"bad name", "HTTP 422: bad name"),
+    ],
+)
+def test_what_phoenix_refuses_is_said(run: ce.Run, status: int, reply: bytes, problem: str) -> None:
+    with serving(status=status, reply=reply) as server, pytest.raises(ce.UsageError, match=problem):
+        run.push("phoenix", url=server.url)
+
+
+def test_phoenix_needs_a_trace_and_an_answer(run: ce.Run) -> None:
+    with pytest.raises(ce.UsageError, match=r"phoenix at http://127.0.0.1:9: "):
+        run.push("phoenix", url="http://127.0.0.1:9")
+    found = ce.score(ROWS[1:2], judges="local:lexical", metrics="faithfulness")
+    with pytest.raises(ce.UsageError, match="no sample has a trace for phoenix"):
+        found.push("phoenix")
+
+
 def test_an_unknown_platform_and_a_missing_package_are_said(
     run: ce.Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -315,8 +373,8 @@ def test_an_empty_run_has_nothing_to_send_and_an_unknown_platform_is_that_of_to(
     assert "To send: nothing; to http" in call("push", empty, "--to", "otlp", "--dry-run").stdout
     done = call("push", empty, "--to", "mlfow", "--dry-run", exits=2)
     assert (
-        "unknown value of --to: 'mlfow'. Did you mean 'mlflow'? Known: langfuse, mlflow, otlp"
-        in done.stderr
+        "unknown value of --to: 'mlfow'. Did you mean 'mlflow'? Known: langfuse, mlflow, otlp,"
+        " phoenix" in done.stderr
     )
 
 

@@ -1,0 +1,141 @@
+"""Phoenix: pushing scores as annotations of spans, or of traces where a sample has no span.
+
+The address comes from PHOENIX_COLLECTOR_ENDPOINT, the key of a server with accounts from
+PHOENIX_API_KEY. Needs no package.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
+
+from claimeval.api.push import (
+    ERROR,
+    Finding,
+    Pushed,
+    Settings,
+    claims_by_score,
+    findings,
+    sending,
+    with_trace,
+)
+from claimeval.providers import reads_prompts
+from claimeval.types.errors import UsageError, visible
+
+if TYPE_CHECKING:
+    from claimeval.api.run import Run
+
+HOST = "http://localhost:6006"
+BATCH = 100
+"""Annotations per request."""
+SECONDS = 60.0
+NOTE = (
+    "Spans, or traces of samples without `span_id`, have the defined scores as annotations, with"
+    " claims and verdicts as their metadata. Undefined scores, and samples without a trace, do not"
+    " arrive. A second push replaces annotations by their identifiers"
+)
+Kind = Literal["span", "trace"]
+
+
+def push(run: Run, settings: Settings) -> Pushed:
+    """Send the scores of samples with a span or a trace as annotations.
+
+    Annotations have stable identifiers, so that sending them again replaces them. Undefined scores
+    are not sent.
+    """
+    where = settings.url or os.environ.get("PHOENIX_COLLECTOR_ENDPOINT") or HOST
+    where = where.rstrip("/").removesuffix("/v1/traces")
+    rows = list(findings(run, settings.field))
+    scores = [row for row in rows if not row.is_verdict]
+    defined = [row for row in scores if row.value is not None]
+    placed = [row for row in defined if row.span]
+    traced = [row for row in defined if not row.span and row.trace]
+    if not placed:
+        traced = with_trace([row for row in defined if not row.span], "phoenix", settings.field)
+    counts = {"span annotations": len(placed), "trace annotations": len(traced)}
+    left_out = {
+        "undefined": len(scores) - len(defined),
+        "without a trace": len(defined) - len(placed) - len(traced),
+    }
+    if not settings.dry_run:
+        by_model = any(reads_prompts(judge) for judge in run.manifest.judges)
+        claims = claims_by_score(rows)
+        annotations: dict[Kind, list[dict[str, object]]] = {
+            "span": [_annotation(row, "span", claims, by_model) for row in placed],
+            "trace": [_annotation(row, "trace", claims, by_model) for row in traced],
+        }
+        with sending("phoenix", where):
+            _send(where, annotations, settings)
+    return Pushed(where, _counted(counts), _counted(left_out), NOTE)
+
+
+def _counted(counts: dict[str, int]) -> dict[str, int]:
+    return {name: count for name, count in counts.items() if count}
+
+
+def _annotation(
+    row: Finding,
+    kind: Kind,
+    claims: dict[tuple[str, str], list[dict[str, Any]]],
+    by_model: bool,
+) -> dict[str, object]:
+    address = row.span if kind == "span" else row.trace
+    return {
+        f"{kind}_id": _hexadecimal(address or ""),
+        "name": row.name,
+        "annotator_kind": "LLM" if by_model else "CODE",
+        "identifier": f"claimeval:{row.id}",
+        "result": {"score": row.value, "explanation": row.explanation or None},
+        "metadata": {
+            "sample": row.sample,
+            **row.details,
+            "claims": claims.get((row.sample, row.name), []),
+        },
+    }
+
+
+def _hexadecimal(address: str) -> str:
+    """Return an id of OpenTelemetry as Phoenix stores it: lower case, without 0x or dashes."""
+    return address.lower().removeprefix("0x").replace("-", "")
+
+
+def _send(
+    where: str, annotations: Mapping[Kind, Sequence[dict[str, object]]], settings: Settings
+) -> None:
+    progress = settings.started(sum(map(len, annotations.values())), "annotations")
+    for kind, of_kind in annotations.items():
+        for start in range(0, len(of_kind), BATCH):
+            batch = of_kind[start : start + BATCH]
+            _post(where, kind, batch)
+            progress.calls += 1
+            progress.done += len(batch)
+            progress.notify()
+
+
+def _post(where: str, kind: Kind, annotations: Sequence[dict[str, object]]) -> None:
+    """Send a batch, and wait until it is stored, so that an unknown span is an error."""
+    headers = {"Content-Type": "application/json"}
+    if key := os.environ.get("PHOENIX_API_KEY"):
+        headers["Authorization"] = f"Bearer {key}"
+    body = json.dumps({"data": annotations}).encode()
+    address = f"{where}/v1/{kind}_annotations?sync=true"
+    try:
+        with urlopen(Request(address, body, headers, method="POST"), timeout=SECONDS) as reply:
+            reply.read()
+    except HTTPError as error:
+        said = visible(error.read().decode("utf-8", "replace"), ERROR)
+        raise UsageError(
+            f"phoenix at {where}: HTTP {error.code}: {_why(error.code, kind, said)}"
+        ) from error
+
+
+def _why(code: int, kind: Kind, said: str) -> str:
+    if code in (401, 403):
+        return "set PHOENIX_API_KEY to a key of the server"
+    if code == 404:
+        return f"it has no such {kind}: {said}"
+    return said
