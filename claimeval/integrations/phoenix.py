@@ -52,10 +52,7 @@ def push(run: Run, settings: Settings) -> Pushed:
     rows = list(findings(run, settings.field))
     scores = [row for row in rows if not row.is_verdict]
     defined = [row for row in scores if row.value is not None]
-    placed = [row for row in defined if row.span]
-    traced = [row for row in defined if not row.span and row.trace]
-    if not placed:
-        traced = with_trace([row for row in defined if not row.span], "phoenix", settings.field)
+    placed, traced = _placed(defined, settings.field)
     counts = {"span annotations": len(placed), "trace annotations": len(traced)}
     left_out = {
         "undefined": len(scores) - len(defined),
@@ -71,6 +68,18 @@ def push(run: Run, settings: Settings) -> Pushed:
         with sending("phoenix", where):
             _send(where, annotations, settings)
     return Pushed(where, _counted(counts), _counted(left_out), NOTE)
+
+
+def _placed(defined: Sequence[Finding], field: str) -> tuple[list[Finding], list[Finding]]:
+    """Return the scores of samples with a span, and of others with a trace.
+
+    Raises UsageError if no sample has either.
+    """
+    placed = [row for row in defined if row.span]
+    others = [row for row in defined if not row.span]
+    if not placed:
+        return [], with_trace(others, "phoenix", field)
+    return placed, [row for row in others if row.trace]
 
 
 def _counted(counts: dict[str, int]) -> dict[str, int]:
