@@ -264,7 +264,8 @@ def distinct(samples: Iterable[Sample]) -> Iterator[Sample]:
 def survey(samples: Iterable[Sample], metrics: Sequence[Metric]) -> Survey:
     """Check every sample once. Only the ids are kept in memory. Raises DataError if there are no
     samples."""
-    count = empty_contexts = empty_answers = no_answer = without_claims = 0
+    count = empty_contexts = empty_answers = no_answer = 0
+    without_claims = 0
     missing = _MissingParts(metrics)
     numbers = dict[str, int]()
     duplicates = dict[str, tuple[int, int]]()

@@ -199,7 +199,7 @@ def advice(failure: Failure, request: Request, completion: Completion) -> str:
         return _LESS if looping else "raise max_tokens in a judge file"
     text = completion.text or ""
     preset = checkers.advice(request.judge, text)
-    if preset is not None:
+    if preset:
         return preset
     problem = failure.message or failure.reason
     return next(
