@@ -254,7 +254,7 @@ def compare(
         -0.08
     """
     if len(runs) < 2:
-        raise UsageError(f"compare needs two runs or more; given {len(runs)}")
+        raise UsageError(f"compare needs two runs or more, as in runs/a runs/b; given {len(runs)}")
     loaded = [run if isinstance(run, Run) else Run.load(run) for run in runs]
     for run in loaded:
         if run.path and (line := incomplete(run.path)):

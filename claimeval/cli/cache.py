@@ -301,6 +301,7 @@ class ExportCommand(CacheOptions):
                 written = transfer.write(store, binary_output(), keys)
                 flush()
             else:
+                self.file.parent.mkdir(parents=True, exist_ok=True)
                 with replacing(self.file, durable=True, mode=0o600) as out:
                     written = transfer.write(store, out.buffer, keys)
         if written.left_out:

@@ -22,7 +22,7 @@ from claimeval.judging import checkers, panel
 from claimeval.judging.panel import Panel
 from claimeval.providers.keys import masked
 from claimeval.providers.prices import known_claims
-from claimeval.types.errors import UsageError, read_yaml, unknown_name
+from claimeval.types.errors import UsageError, first_problem, read_yaml, unknown_name
 from claimeval.types.requests import CLAIMS_PER_CALL, ClaimsPerCall, Judge
 from claimeval.types.scales import THREE_WAY, Scale
 
@@ -128,8 +128,8 @@ def _valid(settings: Mapping[str, Any], location: str) -> Judge:
     try:
         return Judge.model_validate(settings)
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        raise UsageError(f"{location}, {first['loc'][0]}: {first['msg']}") from error
+        field, problem, _ = first_problem(error)
+        raise UsageError(f"{location}, {field.partition('.')[0]}: {problem}") from error
 
 
 def parse_judges(
@@ -340,7 +340,5 @@ def valid_settings(settings: Mapping[str, Any], scale: Scale = THREE_WAY) -> Pan
         first = error.errors(include_url=False)[0]
         if isinstance(refused := first.get("ctx", {}).get("error"), UsageError):
             raise refused from error
-        setting = ".".join(str(part) for part in first["loc"])
-        raise UsageError(
-            f"panel setting {setting}: {first['msg']}, got {first['input']!r}"
-        ) from error
+        setting, problem, _ = first_problem(error)
+        raise UsageError(f"panel setting {setting}: {problem}, got {first['input']!r}") from error

@@ -303,7 +303,38 @@ def first_problem(error: ValidationError) -> tuple[str, str, str]:
     """Return the first invalid field of a record, such as `judges.0.name`, the problem, and the
     start of the value."""
     first = error.errors(include_url=False)[0]
-    return ".".join(map(str, first["loc"])), first["msg"], repr(str(first["input"])[:60])
+    field = ".".join(map(str, first["loc"]))
+    problem = _PROBLEMS.get(first["type"])
+    plain = problem.format(**first.get("ctx", {})) if problem else first["msg"]
+    plain = plain.replace(".0 ", " ")  # 1.0 or more
+    return field, plain, repr(str(first["input"])[:60])
+
+
+_MAPPING_NEEDED = "needs a mapping of names to values"
+_PROBLEMS = {
+    "missing": "is missing",
+    "greater_than_equal": "needs {ge} or more",
+    "greater_than": "needs more than {gt}",
+    "less_than_equal": "needs {le} or less",
+    "less_than": "needs less than {lt}",
+    "finite_number": "needs a finite number",
+    "float_type": "needs a number",
+    "float_parsing": "needs a number",
+    "int_type": "needs a whole number",
+    "int_parsing": "needs a whole number",
+    "int_from_float": "needs a whole number",
+    "bool_type": "needs true or false",
+    "bool_parsing": "needs true or false",
+    "string_type": "needs a text",
+    "list_type": "needs a list",
+    "tuple_type": "needs a list",
+    "dict_type": _MAPPING_NEEDED,
+    "mapping_type": _MAPPING_NEEDED,
+    "model_type": _MAPPING_NEEDED,
+    "literal_error": "needs {expected}",
+    "extra_forbidden": "is not a known name",
+}
+"""What pydantic's errors say, in plain words, by their type."""
 
 
 def parse_yaml(text: str) -> Any:

@@ -112,7 +112,7 @@ def test_conflicts_and_bad_files_are_said_in_one_line(
 
     bad = claimeval("cache", "import", file, "--cache", tmp_path / "other", exits=2)
     assert bad.stderr.startswith(
-        f"claimeval: {file}, line 4: not an exported reply: key: Field required"
+        f"claimeval: {file}, line 4: not an exported reply: key: is missing"
     )
 
     file.write_text(done.stdout, encoding="utf-8")

@@ -92,7 +92,7 @@ def test_a_judge_of_the_generators_family_can_be_refused_or_left_out(
     ("settings", "words"),
     [
         ({"vote": "most"}, "unknown vote 'most'"),
-        ({"families": "none.yaml"}, "panel setting families: Input should be a valid dictionary"),
+        ({"families": "none.yaml"}, "panel setting families: needs a mapping of names to values"),
     ],
 )
 def test_settings_that_do_not_fit_are_one_line_before_any_call(

@@ -224,7 +224,7 @@ def test_the_file_that_the_docs_show_answers(tmp_path: Path) -> None:
         ),
         (
             {"evidence": "x", "verdicts": []},
-            "line 2, evidence: Input should be a valid tuple, got 'x'",
+            "line 2, evidence: needs a list, got 'x'",
         ),
         (
             {**VERDICTS, "verdicts": [{**VERDICT, "label": "contradict"}]},

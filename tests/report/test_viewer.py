@@ -64,7 +64,7 @@ def test_a_run_is_listed_with_what_it_came_to(folder: Path) -> None:
 
 def test_a_run_that_cannot_be_read_is_listed_with_the_reason(folder: Path) -> None:
     broken = next(entry for entry in Home(folder).content()[0] if entry.name == "broken")
-    assert "complete: Field required" in (broken.problem or "")
+    assert "complete: is missing" in (broken.problem or "")
 
 
 def test_it_listens_on_this_machine_only(viewer: Viewer) -> None:
@@ -142,7 +142,7 @@ def test_pages_come_with_a_policy_and_are_kept_nowhere(viewer: Viewer) -> None:
 def test_a_run_that_cannot_be_read_is_an_answer_and_no_crash(viewer: Viewer) -> None:
     status, body, _ = ask(viewer, "/report?run=broken")
     assert status == 422
-    assert "complete: Field required" in body
+    assert "complete: is missing" in body
 
 
 def test_a_run_that_was_written_anew_is_read_anew(viewer: Viewer, folder: Path) -> None:
@@ -211,7 +211,7 @@ def test_what_hinders_a_page_is_said_and_the_next_look_tries_again(
 def test_a_folder_that_is_none_and_a_taken_port_are_said_in_one_line(
     viewer: Viewer, tmp_path: Path
 ) -> None:
-    with pytest.raises(UsageError, match="is not a directory"):
+    with pytest.raises(UsageError, match="nowhere does not exist"):
         Viewer(tmp_path / "nowhere")
     with pytest.raises(UsageError, match=f"Port {viewer.server_port} cannot be used"):
         Viewer(tmp_path, viewer.server_port)

@@ -407,7 +407,7 @@ def test_a_run_that_stops_early_does_not_replace_one_that_got_further(
         ),
         (
             lambda row: row["claims"][0].update(text=3),
-            "line 1: not a result: claims.0.text: Input should be a valid",
+            "line 1: not a result: claims.0.text: needs a text",
         ),
     ],
     ids=["no score", "infinite", "a number for a text"],

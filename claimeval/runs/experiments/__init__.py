@@ -117,7 +117,10 @@ def _design(path: Path, content: Any, folder: Path) -> Experiment:
         *_by_hand(path, content.get("arms") or [], defaults),
     ]
     if not arms:
-        raise UsageError(f"the experiment {str(path)!r} has neither a grid nor arms")
+        raise UsageError(
+            f"the experiment {str(path)!r} has neither a grid nor arms; add what to"
+            " vary, as in grid: {assess_prompt: [three_way, binary]}"
+        )
     names = [arm.name for arm in arms]
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
@@ -186,7 +189,7 @@ def _axes(path: Path, key: str, values: Any) -> list[list[_Choice]]:
             axes.append([(key, f"{name}={option}", {name: option}) for option in options])
         return axes
     if not _is_filled_list(values):
-        raise UsageError(f"{path}: grid.{key} is not a list of values")
+        raise UsageError(f"{path}: grid.{key} is not a list of values; write {key}: [...]")
     named = zip(_names(key, values), values, strict=True)
     return [[(key, name, value) for name, value in named]]
 

@@ -144,7 +144,7 @@ def test_arms_by_hand_stand_on_the_defaults(tmp_path: Path) -> None:
         ("judges: a:b\ngrid: {prompt_parameters: [x]}", "is not a mapping of lists"),
         ("judges: a:b\narms: [{name: x}, {name: x}]", "two arms called 'x'"),
         ("judges: a:b\nbaseline: y\narms: [{name: x}]", "unknown baseline"),
-        ("judges: a:b\narms: [{name: x, replicates: 0}]", "greater than or equal to 1"),
+        ("judges: a:b\narms: [{name: x, replicates: 0}]", "replicates: needs 1 or more"),
         ("judges: a:b\narms: x", "is not a list of mappings"),
         ("judges: [", "is not YAML"),
     ],
