@@ -140,7 +140,7 @@ def test_differences_and_small_p_values_read_alike_in_compare_track_and_markdown
     forms.write(runs[0], "md", tmp_path / "two.md", compared=runs[1])
     CompareCommand(runs=tuple(runs), details=True, flips=0).do()
     compared = capsys.readouterr().out
-    CompareCommand(runs=(*runs, runs[0]), flips=0).do()
+    CompareCommand(runs=(*runs, runs[0]), details=True, flips=0).do()
     tracked = capsys.readouterr().out
     for text in (compared, tracked, (tmp_path / "two.md").read_text()):
         assert "0.563" in text
