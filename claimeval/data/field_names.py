@@ -122,6 +122,8 @@ _REPLYING = frozenset(
     )
 )
 """Words of columns that may hold what a model wrote, if they are sentences about the question."""
+_UTTERED = frozenset(_list("message utterance"))
+"""Words of questions that are those of answers as well, by who says them."""
 _NAMED_AFTER = frozenset(_list("model system"))
 """Words of columns that have the name or the instructions of a system, or what it wrote."""
 _ABOUT = frozenset(
@@ -259,6 +261,8 @@ def rank_of_text(field: str, keys: Sequence[Words]) -> tuple[int, ...] | None:
     last = keys[-1]
     if describes(last) or is_gold(set(chain.from_iterable(keys))):
         return None
+    if field == "question" and _is_said_by_a_system(last):
+        return None
     matches = _matches(field, keys)
     spoken = max((at for at, each in enumerate(keys) if _SPOKEN & {*each}), default=-1)
     retrieved = max((at for at, each in enumerate(keys) if speaks_of_documents(each)), default=-1)
@@ -268,6 +272,12 @@ def rank_of_text(field: str, keys: Sequence[Words]) -> tuple[int, ...] | None:
     other = _WORDS["answer" if field == "question" else "question"]
     crossing = any(_speaks_of(each, other) and not _speaks_of(each, words) for each in keys[:-1])
     return (crossing, min(matches), len(keys), len(last))
+
+
+def _is_said_by_a_system(words: Words) -> bool:
+    """Return whether a message or utterance is that of an assistant, by its name."""
+    asking = set(words) & set(_QUESTION)
+    return bool(asking) and asking <= _UTTERED and not _SYSTEM.isdisjoint(words)
 
 
 def _matches(field: str, keys: Sequence[Words]) -> list[int]:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import claimeval as ce
-from claimeval.data.field_names import answers, describes, words_of
+from claimeval.data.field_names import answers, describes, rank_of_text, words_of
 from claimeval.data.mapping import options
 
 QUESTIONS = ("How high is the tower?", "Who built the mill?", "When does the ferry leave?")
@@ -473,6 +473,9 @@ def test_a_name_is_read_by_its_last_word() -> None:
     assert all(map(answers, ("answer", "model_answer", "answer_text", "answer_b", "LLM Output")))
     assert not any(map(answers, ("answer_model", "answer_start", "question", "reference_answer")))
     assert not any(map(answers, ("output_tokens", "response_time", "answer_quality")))
+    assert rank_of_text("question", [words_of("assistant_message")]) is None
+    assert rank_of_text("question", [words_of("user_message")]) is not None
+    assert rank_of_text("question", [words_of("model_input")]) is not None
     assert describes(words_of("system_prompt"))
     assert not describes(words_of("system_answer"))
 
