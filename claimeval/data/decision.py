@@ -952,8 +952,17 @@ class _Table:
         """Return the readings of a field that would not be read, the likeliest first."""
         paths = [candidates[0].path, *self._rivals(field, candidates)]
         if field == "answer":
-            gold = [path for path in paths if self._looks_gold(path, paths)]
-            paths.sort(key=lambda at: (at in gold, not by_a_system(self._paths[at].keys[-1])))
+            gold: list[str] = []
+            others: list[str] = []
+            systems: list[str] = []
+            for path in paths:
+                if self._looks_gold(path, paths):
+                    gold.append(path)
+                elif by_a_system(self._paths[path].keys[-1]):
+                    systems.append(path)
+                else:
+                    others.append(path)
+            paths = systems + others + gold
         if field == "contexts":
             paths = [*self._steps(paths[0]), *paths[1:]]
         readings: list[Reading] = []

@@ -180,6 +180,8 @@ def _of_lists(value: Mapping[str, Any]) -> list[Any]:
             and "title" not in value
         ):
             texts = texts[0]  # of the first query
+        if isinstance(texts, list) and texts and isinstance(texts[0], Mapping):
+            return texts  # documents under the name of a text
         if isinstance(texts, list):
             ids, titles = (_beside(value.get(key), len(texts)) for key in ("ids", "title"))
             texts = ["".join(text) if isinstance(text, list) else text for text in texts]
