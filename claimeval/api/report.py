@@ -42,9 +42,13 @@ def read_report(
         DataError: A file cannot be read.
 
     Examples:
-        >>> sample = ce.read_report("report.md", "sources/")  # doctest: +SKIP
-        >>> sample.metadata["report"]["absent"]  # doctest: +SKIP
-        ['[7] Annual report 2024. https://example.org/2024.pdf']
+        >>> from pathlib import Path
+        >>> Path("sources").mkdir()
+        >>> Path("sources/hall.md").write_text("The hall opened in 1888.") and None
+        >>> Path("report.md").write_text("It opened in 1888 [1].\\n\\n[1] hall.md\\n") and None
+        >>> sample = ce.read_report("report.md", "sources")
+        >>> [context.id for context in sample.contexts]
+        ['hall.md']
     """
     from claimeval.data import reports
 
