@@ -14,7 +14,7 @@ import claimeval as ce
 from benchmarks.loopback import Options, claim_judge
 from tests.conftest import StartServer
 
-SAMPLE = {
+SAMPLE: dict[str, object] = {
     "id": "a",
     "question": "Where is it?",
     "answer": "It is in Rome. It is MISSING.",
