@@ -187,7 +187,7 @@ def _foot(content: ForwardedPage) -> Html:
         element("b", "How sure."),
         f" {INTERVALS}{' ' * bool(sure)}{sure}",
         element("br") if content.paid else None,
-        element("b", "Paid.") if content.paid else None,
+        element("b", "Cost.") if content.paid else None,
         f" {content.paid}." if content.paid else None,
         class_="foot",
     )
@@ -221,8 +221,8 @@ def _markdown(content: ForwardedPage) -> Iterator[str]:
         answers = "\n\n".join(_markdown_answer(one) for one in content.answers)
         yield _folded(content.heading, answers)
     sure = [f"- {_sentence(text)}" for text in (INTERVALS, *content.sure)]
-    paid = [f"- Paid: {_sentence(content.paid)}."] if content.paid else []
-    title = "How sure, and what was paid" if paid else "How sure"
+    paid = [f"- Cost: {_sentence(content.paid)}."] if content.paid else []
+    title = "How sure, and what it cost" if paid else "How sure"
     yield _folded(title, "\n".join((*sure, *paid)))
 
 

@@ -868,15 +868,15 @@ def _corrected(folder: Path, metrics: Mapping[str, MetricSummary]) -> Iterator[s
 
 
 def _paid(cost: RunCost | None) -> str:
-    """Return what the replies of a run cost; empty if they are free."""
+    """Return what the replies of a run cost, also if the cache had them; empty if they are
+    free."""
     if cost is None or (cost.total.dollars == 0 and cost.total.prompt_tokens is None):
         return ""
     total = cost.total
-    calls = number_of(total.calls, "call")
-    again = f", and {total.reused:,} reused replies" if total.reused else ""
+    replies = f"{total.calls + total.reused:,} replies"
     if total.dollars is None:
-        return f"cost of {calls}{again} unknown: no price is stated"
-    return f"${dollars(total.dollars)} for {calls}{again}"
+        return f"unknown for {replies}: no price is stated"
+    return f"${dollars(total.dollars)} for {replies}, with those paid for earlier"
 
 
 # names of the data

@@ -171,7 +171,7 @@ def test_markdown_folds_what_is_not_read_first(run: Path) -> None:
     text = _markdown(run, texts=True)
     assert text.startswith("### 1 of 2 answers contradicts the gold answer")
     assert text.count("<details>") == text.count("</details>") == 2
-    fold = "<details><summary>How sure, and what was paid</summary>\n\n- Intervals are 95%"
+    fold = "<details><summary>How sure, and what it cost</summary>\n\n- Intervals are 95%"
     assert fold in text
     table = next(line for line in text.splitlines() if "(faithfulness)" in line)
     assert table.startswith(

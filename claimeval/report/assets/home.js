@@ -44,6 +44,7 @@ const PER_PICTURE = 5; // metrics that are columns unless the reader chooses oth
 
 /** The name of a column over it. @param {string} key its name among all columns */
 export function columnName(key) {
+  if (key === "cost") return "worth"; // of all replies, also of those paid for earlier
   const name = key.replace(/^metric /, "");
   return name !== key && home.lower.includes(name) ? `${name} ↓` : name;
 }
