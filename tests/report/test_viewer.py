@@ -211,11 +211,7 @@ def test_what_hinders_a_page_is_said_and_the_next_look_tries_again(
 def test_a_folder_that_is_none_and_a_taken_port_are_said_in_one_line(
     viewer: Viewer, tmp_path: Path
 ) -> None:
-<<<<<<< HEAD
     with pytest.raises(UsageError, match="nowhere does not exist"):
-=======
-    with pytest.raises(UsageError, match="does not exist"):
->>>>>>> 8c265c20 (The page that is forwarded says what replies cost, and that it includes those paid for earlier)
         Viewer(tmp_path / "nowhere")
     with pytest.raises(UsageError, match=f"Port {viewer.server_port} cannot be used"):
         Viewer(tmp_path, viewer.server_port)
