@@ -36,7 +36,7 @@ QUESTIONS = (
     ),
     *("claims_per_call", "reasons", "quotes"),
 )
-DRAW = ("stratify", "min_per_stratum", "seed", "keep_duplicates", "duplicate_threshold")
+DRAW = ("sheet", "stratify", "min_per_stratum", "seed", "keep_duplicates", "duplicate_threshold")
 PARAMETERS: dict[str, tuple[str, ...]] = {
     "score": (
         *("data", *QUESTIONS, "language", "references", *READ, *WRITE, *ASK, "gates"),
@@ -103,7 +103,9 @@ PARAMETERS: dict[str, tuple[str, ...]] = {
     "probe": ("judge", "options"),
     "doctor": ("data", "metrics", *HOW),
     "draw": ("log", "n", "every", *DRAW, "mapping", "out"),
-    "import_replies": ("file", "mapping", "out", "overwrite", "panel", "cluster"),
+    "import_replies": (
+        *("file", "mapping", "answer_reasoning", "out", "overwrite", "panel", "cluster"),
+    ),
 }
 
 
@@ -138,7 +140,8 @@ def test_public_names_have_docstrings(name: str) -> None:
         text = inspect.getdoc(value) or ""
         parameters = list(inspect.signature(value).parameters)
         if inspect.iscoroutinefunction(value):
-            assert text.endswith(
+            first = text.partition("\n\nExamples:")[0]
+            assert first.endswith(
                 f" as `{name[1:]}` does, in an asynchronous program. The arguments are the same."
             )
         elif len(parameters) > 3:

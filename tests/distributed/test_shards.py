@@ -392,7 +392,7 @@ def test_a_disk_that_is_really_full_ends_shard_and_merge_with_3_and_the_same_com
 
 def test_a_run_that_is_not_merged_says_so(finished: Path, tmp_path: Path) -> None:
     with pytest.raises(
-        ce.DataError, match=r"it has no summary.json; `claimeval merge .*` joins its shards"
+        ce.DataError, match=r"it has no results; `claimeval merge .*` joins its shards"
     ):
         ce.Run.load(finished)
     with pytest.raises(ce.DataError, match="has no manifest"):

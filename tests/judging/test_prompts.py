@@ -203,7 +203,7 @@ def test_only_text_and_whole_numbers_are_ever_printed(tmp_path: Path, expression
     ("spec", "words"),
     [
         ("three_ways", "Did you mean 'assess/three_way'?"),
-        ("missing.j2", "cannot read"),
+        ("missing.j2", "missing.j2 does not exist"),
         ("extract/atomic", "unknown"),
     ],
 )

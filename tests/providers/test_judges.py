@@ -53,7 +53,7 @@ def test_a_judge_has_one_name_in_the_table_in_markdown_in_csv_and_in_agreement(
     run = make(tmp_path / "run", says=says, metrics=["faithfulness"])
     print_run(Output(), ce.Run.load(run), front_of(ce.Run.load(run)))
     table = capsys.readouterr().out.partition("judged by")[2].partition("\n")[2]
-    AgreementCommand(run=(run,)).do()
+    AgreementCommand(run=(run,), details=True).do()
     agreement = capsys.readouterr().out
     forms.write(run, "md", tmp_path / "run.md")
     forms.write(run, "csv", tmp_path / "run.csv", rows="claims")
