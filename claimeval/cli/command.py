@@ -501,12 +501,20 @@ def _argument(
     )
 
 
+def _members(hint: Any) -> list[Any]:
+    """Return the types of a union, or of the items of a tuple; of any other hint the type itself."""
+    if get_origin(hint) is tuple:
+        return [get_args(hint)[0]]
+    return list(get_args(hint)) if get_origin(hint) in (Union, types.UnionType) else [hint]
+
+
 def _parameter(name: str, value: Any, hint: Any, annotations: list[Any]) -> click.Parameter:
-    parts = list(get_args(hint)) if get_origin(hint) in (Union, types.UnionType) else [hint]
+    repeated = get_origin(hint) is tuple
+    parts = _members(hint)
     optional = types.NoneType in parts
-    if repeated := get_origin(hint) is tuple:
-        parts = [get_args(hint)[0]]
-    words = [word for part in parts if get_origin(part) is Literal for word in get_args(part)]
+    words: list[Any] = []
+    for part in parts:
+        words += get_args(part) if get_origin(part) is Literal else ()
     plain = next((kind for kind in KINDS if kind in parts), None)
     kind, metavar = KINDS.get(plain, (None, ""))
     if words:

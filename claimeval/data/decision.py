@@ -225,13 +225,11 @@ class _Table:
         for name, candidates in found.items():
             if candidates and name not in asked:
                 offered |= self._fully(name, candidates[0].path)
-        if columns := self._context_ids():
-            problem = f"ids of contexts may be in {_or(columns)}"
-            readings = tuple({"context_ids": column} for column in columns)
-            if self._columns.get("reference_context_ids") and "contexts" not in asked:
-                asked["context_ids"] = Question("context_ids", problem, readings, skippable=True)
-            elif not asked:
-                offered |= readings[0]
+        ids = self._about_context_ids()
+        if ids and self._columns.get("reference_context_ids") and "contexts" not in asked:
+            asked[ids.field] = ids
+        elif ids and not asked:
+            offered |= ids.readings[0]
         return Decision(
             mapping=self._mapping,
             candidates={name: tuple(each) for name, each in found.items()},
@@ -246,6 +244,14 @@ class _Table:
         yield from self._beside_messages()
         yield from self._second_columns()
         yield from self._contents()
+
+    def _about_context_ids(self) -> Question | None:
+        columns = self._context_ids()
+        if not columns:
+            return None
+        problem = f"ids of contexts may be in {_or(columns)}"
+        readings = tuple({"context_ids": column} for column in columns)
+        return Question("context_ids", problem, readings, skippable=True)
 
     def _context_ids(self) -> list[str]:
         """Return columns that may have the ids of contexts without ids: as many of them, each once,

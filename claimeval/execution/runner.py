@@ -317,16 +317,13 @@ async def run_job(
             try:
                 async with aclosing(_results(job, items, executor, batched, workers)) as results:
                     async for result in results:
-                        now = executors.status()
-                        if _cannot_continue(now, job):
-                            complete = False
-                            if online:
-                                await online.drain()
-                            break
-                        sink(result)
-                        progress.sample_done()
-                        if decided and (enough := decided()):
-                            complete = False
+                        complete = not _cannot_continue(executors.status(), job)
+                        if complete:
+                            sink(result)
+                            progress.sample_done()
+                            enough = decided() if decided else None
+                            complete = not enough
+                        if not complete:
                             if online:
                                 await online.drain()
                             break

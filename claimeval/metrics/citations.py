@@ -262,9 +262,7 @@ def table(m: Matrix) -> CitationTable:
         m.labeled("answer", "contexts"),
     )
     for claim, cells, single, whole in zip(*columns, strict=True):
-        numbers = _sentences(claim, by_rule)
-        if by_rule is not spans:
-            numbers = _given_sentences(claim, [by_rule[n - 1] for n in numbers], spans)
+        numbers = _numbers(claim, by_rule, spans)
         names = tuple(dict.fromkeys(_all_of(cited, numbers)))
         by_rank = dict(zip(ranks, cells, strict=True)), dict(zip(ranks, single, strict=True))
         unresolved: Truth = any(isinstance(name, str) for name in names)
@@ -285,6 +283,14 @@ def table(m: Matrix) -> CitationTable:
 def _all_of(cited: Mapping[int, Mapping[Cited, None]], numbers: Iterable[int]) -> Iterator[Cited]:
     for number in numbers:
         yield from cited.get(number, ())
+
+
+def _numbers(claim: Claim, by_rule: Sequence[Span], spans: Sequence[Span]) -> Sequence[int]:
+    """Return the numbers of the sentences of a claim, those of the data where they are given."""
+    numbers = _sentences(claim, by_rule)
+    if by_rule is spans:
+        return numbers
+    return _given_sentences(claim, [by_rule[n - 1] for n in numbers], spans)
 
 
 def _sentences(claim: Claim, spans: Sequence[Span]) -> Sequence[int]:

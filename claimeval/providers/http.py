@@ -184,7 +184,7 @@ def error_for(status: int, headers: Mapping[str, str], body: str, key: SecretStr
         )
     if 300 <= status < 400:
         return CallError("judge_stopped", _REDIRECT.format(status), status=status, fatal=True)
-    if "content_filter" in (code, kind) or (status in (400, 403) and _FILTERED.search(words)):
+    if _is_filtered(status, code, kind, words):
         return CallError("filtered", message, status=status, retryable=False)
     if {code, kind} & _ASKED_AGAIN:
         return CallError("provider_error", message, status=status, possibly_paid=True)
@@ -213,6 +213,12 @@ def _is_too_long(status: int, code: str, kind: str, words: str) -> bool:
     # "max_tokens is too large" limits the reply, and says nothing about the window
     about_window = _TOO_LONG.search(words) and not _LIMIT_IS_NO_WINDOW.match(words.lstrip("`'"))
     return status in (400, 413, 422) and bool(about_window)
+
+
+def _is_filtered(status: int, code: str, kind: str, words: str) -> bool:
+    if "content_filter" in (code, kind):
+        return True
+    return status in (400, 403) and _FILTERED.search(words) is not None
 
 
 def _temporary(status: int, headers: Mapping[str, str], message: str, body: str) -> CallError:

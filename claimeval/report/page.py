@@ -265,31 +265,8 @@ class _PageData(NamedTuple):
             yield "differences", of_comparison(self.comparison, width=NARROW)
             yield "differences/wide", of_comparison(self.comparison, width=BROAD)
         for number, overview in enumerate(self._runs):
-            names = overview.manifest.short_names
-            of_run = {"run": number} if number else {}
-            for slices in overview.slices:
-                metrics = dict.fromkeys(
-                    row.metric for row in slices if row.contribution is not None
-                )
-                drawn = of_slices(slices, partial(_sliced, slices.field, of_run), width=NARROW)
-                yield from (
-                    (f"slices/{number}/{slices.field}/{m}", p)
-                    for m, p in zip(metrics, drawn, strict=True)
-                )
-            if counts := overview.diagnosis:
-                yield f"diagnosis/{number}", of_diagnosis(counts, partial(_blamed, of_run))
-            if overview.ranks:
-                yield f"ranks/{number}", of_ranks(overview.ranks, width=NARROW)
-            if overview.by_rank:
-                yield f"by_rank/{number}", of_by_rank(overview.by_rank, width=NARROW)
-            if panel := overview.summary.panel:
-                yield f"kappa/{number}", of_panel(panel, {**names, "panel": "panel"})
-            compared = self._judges(number, overview)
-            if costs := of_cost(compared, names):
-                yield f"cost/{number}", costs
-            for judge in compared:
-                if confusion := of_confusion(judge, names.get(judge.judge, judge.judge)):
-                    yield f"confusion/{number}/{judge.judge}", confusion
+            yield from _of_results(number, overview)
+            yield from self._of_judges(number, overview)
         for rater in self.agreement.raters if self.agreement else ():
             if rater.calibration and rater.calibration.n:
                 name = self.overview.manifest.short_names.get(rater.rater, rater.rater)
@@ -300,6 +277,34 @@ class _PageData(NamedTuple):
             yield from (
                 (f"changes/{changes.field}/{m}", p) for m, p in zip(metrics, drawn, strict=True)
             )
+
+    def _of_judges(self, number: int, overview: Overview) -> Iterator[tuple[str, Picture]]:
+        """Yield the pictures of the judges of a run: agreement, cost, labels beside people's."""
+        names = overview.manifest.short_names
+        if panel := overview.summary.panel:
+            yield f"kappa/{number}", of_panel(panel, {**names, "panel": "panel"})
+        compared = self._judges(number, overview)
+        if costs := of_cost(compared, names):
+            yield f"cost/{number}", costs
+        for judge in compared:
+            if confusion := of_confusion(judge, names.get(judge.judge, judge.judge)):
+                yield f"confusion/{number}/{judge.judge}", confusion
+
+
+def _of_results(number: int, overview: Overview) -> Iterator[tuple[str, Picture]]:
+    """Yield the pictures of the results of a run: slices, faults, ranks."""
+    of_run = {"run": number} if number else {}
+    for slices in overview.slices:
+        metrics = dict.fromkeys(row.metric for row in slices if row.contribution is not None)
+        drawn = of_slices(slices, partial(_sliced, slices.field, of_run), width=NARROW)
+        for metric, picture in zip(metrics, drawn, strict=True):
+            yield f"slices/{number}/{slices.field}/{metric}", picture
+    if counts := overview.diagnosis:
+        yield f"diagnosis/{number}", of_diagnosis(counts, partial(_blamed, of_run))
+    if overview.ranks:
+        yield f"ranks/{number}", of_ranks(overview.ranks, width=NARROW)
+    if overview.by_rank:
+        yield f"by_rank/{number}", of_by_rank(overview.by_rank, width=NARROW)
 
 
 NARROW = 460.0

@@ -22,6 +22,7 @@ from typing import Literal
 from pydantic import computed_field
 
 from claimeval.data.labels import HumanLabel, LabelFile
+from claimeval.evaluation.manifest import QuestionRecord
 from claimeval.judging.panel import Panel
 from claimeval.metrics.rows import Metric
 from claimeval.runs.directory import RunResults, cluster_field, load_manifest
@@ -329,24 +330,22 @@ def correct(
         UsageError: No label matches a claim.
     """
     row, question = labeled_metric(run, metric)
-    if question and method == "rogan-gladen" and len({*question.scale.values}) > 2:
-        raise UsageError(
-            f"rogan-gladen corrects shares, and {question.name} is a mean of"
-            f" {len(question.scale.words)} words"
-        )
+    if question and method == "rogan-gladen":
+        _check_is_share(question)
     draw = drawn(run, row.name)
     by_sample, aside = _random(labels)
     by = cluster_field(run, cluster)
     counted = itertools.chain.from_iterable(by_sample.values())
     of_samples = bool(by_sample and not question) and all(label.of_sample for label in counted)
+    unit: Literal["claim", "sample", "answer"] = "claim"
     if question:
+        unit = "answer"
         items = _answers(run, row, question.panel, by_sample, draw, by)
+    elif of_samples:
+        unit = "sample"
+        items = _samples(run, row, by_sample, by)
     else:
-        items = (
-            _samples(run, row, by_sample, by)
-            if of_samples
-            else _claims(run, row, by_sample, draw, by)
-        )
+        items = _claims(run, row, by_sample, draw, by)
     probabilities = items.keep_drawn()
     if probabilities and method == "rogan-gladen":
         raise UsageError(
@@ -360,23 +359,13 @@ def correct(
     strays.check(run, limited=load_manifest(run).data.limit is not None)
     if not any(label is not None for label in items.human):
         what = counts.words() or f"{items.unmatched} labels read"
-        raise UsageError(
-            "none of the labels is about"
-            f" {'a rated answer' if question else f'a judged claim of {row.name}'} ({what})"
-        )
-    equal = (
-        probabilities is None
-        or len({p for p, y in zip(probabilities, items.human, strict=True) if y is not None}) == 1
-    )
-    macro = (
-        None
-        if of_samples or question or method == "rogan-gladen"
-        else _weighted(items, items.weights, probabilities)
-    )
+        about = "a rated answer" if question else f"a judged claim of {row.name}"
+        raise UsageError(f"none of the labels is about {about} ({what})")
+    equal = _are_equal(probabilities, items.human)
+    macro = None
+    if unit == "claim" and method != "rogan-gladen":
+        macro = _weighted(items, items.weights, probabilities)
     micro, control = _micro(items, method, None if equal else probabilities)
-    unit: Literal["claim", "sample", "answer"] = "sample" if of_samples else "claim"
-    if question:
-        unit = "answer"
     return Correction(
         metric=row.name,
         method=micro.method,
@@ -407,6 +396,22 @@ def _random(
         else:
             by_sample[label.sample].append(label)
     return by_sample, aside
+
+
+def _check_is_share(question: QuestionRecord) -> None:
+    if len({*question.scale.values}) > 2:
+        raise UsageError(
+            f"rogan-gladen corrects shares, and {question.name} is a mean of"
+            f" {len(question.scale.words)} words"
+        )
+
+
+def _are_equal(probabilities: Sequence[float] | None, human: Sequence[float | None]) -> bool:
+    """Return whether all labeled items were drawn with one probability."""
+    if probabilities is None:
+        return True
+    pairs = zip(probabilities, human, strict=True)
+    return len({probability for probability, label in pairs if label is not None}) == 1
 
 
 def _options(run: Path, metric: str, draw: ClaimDraw | None) -> str:

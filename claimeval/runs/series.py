@@ -175,37 +175,33 @@ def track(
     shared = [key for key in steps[0] if all(key in step for step in steps)]
     if not shared:
         raise UsageError(f"the runs {', '.join(names)} have no metric in common")
-    chosen = [] if metrics else shared
-    for metric in metrics:
-        chosen += _keys(metric, shared, points)
+    named = itertools.chain.from_iterable(_keys(metric, shared, points) for metric in metrics)
+    chosen = list(named) if metrics else shared
     names_of = {key: steps[0][key].metric for key in chosen}
     changes: list[RunStep] = []
     for key in chosen:
         changes += [step[key] for step in steps]
     tested = iter(adjusted(changes))
-    against: list[Sequence[MetricComparison] | None] = []
-    for i in range(len(folders)):
-        if i == baseline:
-            against.append(None)
-            continue
-        against.append(
-            adjusted([values.against(key, names_of[key], baseline, i) for key in chosen])
-        )
+    against = [
+        None if i == baseline else values.all_against(names_of, baseline, i)
+        for i in range(len(folders))
+    ]
     trends = adjusted([values.trend(key) for key in chosen])
+    tracks: list[MetricSeries] = []
+    for number, key in enumerate(chosen):
+        track_of_metric = MetricSeries(
+            metric=names_of[key],
+            source=key[0],
+            points=tuple(of_run[key] for of_run in points),
+            changes=tuple(itertools.islice(tested, len(steps))),
+            against=tuple(of_run[number] if of_run else None for of_run in against),
+            trend=trends[number],
+        )
+        tracks.append(track_of_metric)
     return Series(
         runs=tuple(names),
         baseline=baseline,
-        tracks=tuple(
-            MetricSeries(
-                metric=names_of[key],
-                source=key[0],
-                points=tuple(of_run[key] for of_run in points),
-                changes=tuple(itertools.islice(tested, len(steps))),
-                against=tuple(of_run[number] if of_run else None for of_run in against),
-                trend=trends[number],
-            )
-            for number, key in enumerate(chosen)
-        ),
+        tracks=tuple(tracks),
         settings=tuple(pair.settings for pair in pairs),
     )
 
@@ -243,6 +239,12 @@ class _SampleValues:
                 key_of = PairKeys(by)
                 for result in RunResults.of(inner).scored():
                     self._add(job, run, key_of(result), result)
+
+    def all_against(
+        self, names: Mapping[_Key, str], baseline: int, run: int
+    ) -> Sequence[MetricComparison]:
+        """Return the comparison of a run with the baseline in each metric, by its name."""
+        return adjusted([self.against(key, name, baseline, run) for key, name in names.items()])
 
     def _add(self, source: str, run: int, sample: str, result: ScoredSample) -> None:
         if source == self._source or sample not in self._clusters:

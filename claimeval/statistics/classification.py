@@ -164,8 +164,8 @@ def binary_report(
     Raises:
         UsageError: If the arguments differ in length.
     """
-    sizes = {len(judge), len(human), len(judge if probabilities is None else probabilities)}
-    sizes.add(len(judge if clusters is None else clusters))
+    columns_given = [column for column in (probabilities, clusters) if column is not None]
+    sizes = {len(judge), len(human), *map(len, columns_given)}
     if len(sizes) > 1:
         raise UsageError(
             "judge, human, probabilities and clusters must describe the same items: lengths"
@@ -700,15 +700,9 @@ def alternative_annotator_test(
         if len(items) < max(2, least_items):
             skipped.append(name)
             continue
-        judge_wins = 0
-        leads = []
-        for i in items:
-            others = [label for other, label in by_item[i].items() if other != name]
-            of_judge, of_annotator = (
-                _closeness(label, others, similarity) for label in (judge[i], by_item[i][name])
-            )
-            judge_wins += of_judge >= of_annotator
-            leads.append(int(of_annotator >= of_judge) - int(of_judge >= of_annotator))
+        leads = [_lead(name, by_item[i], judge[i], similarity) for i in items]
+        # the judge wins an item where the annotator does not lead
+        judge_wins = sum(lead <= 0 for lead in leads)
         results.append((name, len(items), judge_wins / len(items), _lead_is_small(leads, epsilon)))
     if not results:
         reason = f"no annotator shares {max(2, least_items)} items with another one and the judge"
@@ -722,6 +716,20 @@ def alternative_annotator_test(
     return AlternativeAnnotatorTest(
         winning_rate, advantage, winning_rate >= 0.5, comparisons, tuple(skipped)
     )
+
+
+def _lead(
+    name: str,
+    labels: Mapping[str, Hashable],
+    judge: Hashable,
+    similarity: Literal["match", "rmse"],
+) -> int:
+    """Return 1 if an annotator is closer to the others of an item than the judge, -1 if the judge
+    is, else 0."""
+    others = [label for other, label in labels.items() if other != name]
+    of_judge = _closeness(judge, others, similarity)
+    of_annotator = _closeness(labels[name], others, similarity)
+    return int(of_annotator > of_judge) - int(of_judge > of_annotator)
 
 
 def _closeness(

@@ -306,25 +306,8 @@ def _estimate(
         )
         return IntervalEstimate(value, *interval, n, "t", error, len(rows), level)
     if common is None:
-        (estimate,) = bootstrap_sums(
-            ClusterSums(rows, n, effective=effective_number(rows[:, 1])),
-            [_ratio],
-            resampling,
-            because="no values",
-            symmetric=symmetric,
-        )
-        ends = (
-            None
-            if estimate.low is None or estimate.high is None
-            else Interval(estimate.low, estimate.high)
-        )
-        if ends and error is not None and not symmetric and len(rows) < ENOUGH_CLUSTERS:
-            scale = support if bounded else (-math.inf, math.inf)
-            few = _few_interval(value, error, effective_number(rows[:, 1]), scale, symmetric, level)
-            ends = _between(few, ends, len(rows))
-            estimate = replace(estimate, **ends._asdict())
-        if bounded and ends:
-            estimate = replace(estimate, **_within(ends, support)._asdict())
+        scale = support if bounded else (-math.inf, math.inf)
+        estimate = _resampled(rows, n, value, error, scale, symmetric, resampling)
         return replace(estimate, standard_error=error)
     method: Literal["wilson", "rule_of_three"] = "wilson" if varies else "rule_of_three"
     if varies:
@@ -337,6 +320,41 @@ def _estimate(
     if math.isinf(interval.high - interval.low):
         return replace(without_interval(value, n, len(rows), level, UNSEEN), standard_error=error)
     return IntervalEstimate(value, *interval, n, method, error, len(rows), level)
+
+
+def _resampled(
+    rows: Floats,
+    n: int,
+    value: float,
+    error: float | None,
+    scale: tuple[float, float],
+    symmetric: bool,
+    resampling: Resampling,
+) -> IntervalEstimate:
+    """Return the estimate with the interval of resampled clusters; below `ENOUGH_CLUSTERS`, its
+    ends are between these and those of few clusters.
+
+    Args:
+        rows: Numerator and denominator of each cluster.
+        n: Number of values.
+        value: The ratio of the sums.
+        error: Its standard error; None for one cluster.
+        scale: The smallest and the largest value that it can have.
+        symmetric: Whether the values are differences, around 0.
+        resampling: Level, number and seed of the resamples.
+    """
+    clusters = effective_number(rows[:, 1])
+    sums = ClusterSums(rows, n, effective=clusters)
+    (estimate,) = bootstrap_sums(
+        sums, [_ratio], resampling, because="no values", symmetric=symmetric
+    )
+    if estimate.low is None or estimate.high is None:
+        return estimate
+    ends = Interval(estimate.low, estimate.high)
+    if error is not None and not symmetric and len(rows) < ENOUGH_CLUSTERS:
+        few = _few_interval(value, error, clusters, scale, symmetric, resampling.level)
+        ends = _between(few, ends, len(rows))
+    return replace(estimate, **_within(ends, scale)._asdict())
 
 
 def _few_interval(
