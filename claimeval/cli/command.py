@@ -502,7 +502,7 @@ def _argument(
 
 
 def _members(hint: Any) -> list[Any]:
-    """Return the types of a union, or of the items of a tuple; of any other hint the type itself."""
+    """Return the types in a union, the type of the items of a tuple, or the type itself."""
     if get_origin(hint) is tuple:
         return [get_args(hint)[0]]
     return list(get_args(hint)) if get_origin(hint) in (Union, types.UnionType) else [hint]
