@@ -42,9 +42,9 @@ class ScoreCommand(shared.JobOptions):
     metrics: shared.Metrics = None
     """Comma-separated; `claimeval metrics` lists them."""
     sources: Path | None = None
-    """Folder of the sources of DATA, a report with citations (.md or .html)."""
+    """Folder of the sources of a report with citations."""
     source_names: Path | None = None
-    """CSV of file and url, for sources that do not say their address."""
+    """CSV of file and url, where sources do not say it."""
     questions: Annotated[Questions, shared.QUESTIONS] = Questions()
     language: Annotated[str | None, shared.QUESTIONS] = None
     """Prompts in de, fr, es, pt, hi, zh, ja, ar; auto."""

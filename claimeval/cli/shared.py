@@ -117,7 +117,7 @@ class Gates:
     max_drop: Annotated[Mapping[str, float], "--max-drop", Form(_LIMIT)] = field(
         default_factory=dict
     )
-    """METRIC=X: exit 1 if worse than --baseline by more. Repeatable."""
+    """METRIC=X: exit 1 if worse by more. Repeatable."""
     baseline: Path | None = None
     """Run that --max-drop compares with."""
     beyond_chance: bool = False
