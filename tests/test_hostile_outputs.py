@@ -173,6 +173,7 @@ ELSEWHERE = {
     "completion": "it reads no data",
     "view": "tests/report reads its pages",
     "push": "tests/integrations reads what arrives",
+    "locate": "tests/api/test_locate.py reads what it prints",
     "perplexity": "it is measure with other metrics",
     "prompts show": "it prints a file as it is",
     "reward": "it is measure with other metrics",

@@ -690,6 +690,8 @@ class _CellValues:
         self._other = {
             name: fields[name] for name in assigned.other if not _is_nothing(fields[name])
         }
+        if self._other.get("claims") == []:  # of a sample of ours, which `assess` gave none
+            del self._other["claims"]
         self._read_turns(columns)
         self._read_reply()
         column = self._columns.get("context_ids", "")

@@ -507,9 +507,11 @@ def of_claims(result: SampleResult) -> list[ClaimCitations]:
     if not any(a.against == "contexts" for a in result.per_document):
         return []
     m = Matrix.of(result)
+    # a context without words has a rank and is no document: a source that could not be read
+    documents = m.sample.documents("contexts") or ()
     ids = {
-        rank: context.id
-        for rank, context in zip(m.sample.ranks("contexts"), m.sample.contexts or (), strict=True)
+        rank: document.id
+        for rank, document in zip(m.sample.ranks("contexts"), documents, strict=True)
     }
     named: dict[str, list[str]] = {}
     for one in result.whole:

@@ -133,7 +133,7 @@ def test_plan_takes_the_settings_of_the_command_that_it_plans(project: Path) -> 
         ('mapping = "map.yaml"', "FILE: mapping changes which data count"),
         ("skip-malformed = true", "FILE: skip-malformed changes which data count"),
         ('max-cost = "two"', "FILE: max-cost: 'two' is not a number, such as 5"),
-        ("rpm = 2.5", "FILE: rpm: '2.5' is not a whole number, such as 5"),
+        ("rpm = 2.5", "FILE: rpm: '2.5' is not a whole number, such as 2"),
         (
             'judge = {model = "local:lexical"}',
             "FILE: judge is {'model': 'local:lexical'}; give a text, a number or",

@@ -172,7 +172,7 @@ def test_a_run_and_a_folder_of_retrieval_share_the_scores_of_retrieval(
     (metric,) = json.loads(claimeval("compare", "run", "t2", "--json").stdout)["metrics"]
     assert (metric["metric"], metric["a"], metric["b"]) == ("mrr", 0.75, 1.0)
     alone = claimeval("compare", "run", "nothing", exits=2)
-    assert "has no manifest.json" in alone.stderr
+    assert "nothing does not exist" in alone.stderr
 
 
 def test_scores_without_samples_keep_the_questions_they_were_drawn_by(

@@ -99,7 +99,7 @@ def test_the_four_outcomes_are_counted() -> None:
 
 
 def test_local_judges_cannot_sort_answers() -> None:
-    with pytest.raises(UsageError, match="answers are rated by a language model"):
+    with pytest.raises(UsageError, match="cannot answer abstention; name a language model"):
         make_job(
             Judging(["local:lexical"]),
             RateOptions(ask=["abstention"]),

@@ -256,7 +256,7 @@ def test_questions_that_no_sample_can_feed_are_left_out_unless_they_are_named() 
         "abstention",
     ]
     assert asked([bare], "abstention") == ["abstention"]
-    with pytest.raises(UsageError, match="'correctness': it needs an answer and reference"):
+    with pytest.raises(UsageError, match="'correctness' needs: an answer and reference"):
         asked([bare], "faithfulness", "correctness")
     with pytest.raises(UsageError, match="no sample has an answer"):
         asked([SAMPLE.model_copy(update={"answer": None})])

@@ -254,7 +254,8 @@ def test_tables_of_a_run_become_data_sets() -> None:
     for table in get_args(Table):
         table_of_run = run.to_pandas(table)
         again = datasets.Dataset.from_pandas(table_of_run)
-        assert len(again) == len(table_of_run) > 0
+        assert len(again) == len(table_of_run)
+        assert len(table_of_run) > 0 or table == "citations", "no answer of them cites"
     claims = datasets.Dataset.from_pandas(run.to_pandas("claims"))
     assert claims[0]["id"] == "q0"
     assert claims[0]["label"] == next(iter(run)).assessments[0].label
