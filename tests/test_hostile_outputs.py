@@ -98,6 +98,7 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     for data, out in (("data.jsonl", "a"), ("changed.jsonl", "b"), ("data.jsonl", "c")):
         done = call("score", data, *JUDGE, "--out", out, folder=folder)
         assert_shown(done)
+    call("score", "data.jsonl", *JUDGE, "--shard", "1/1", "--out", "parts", folder=folder)
     labels = [
         {
             "id": row["id"],
@@ -209,7 +210,7 @@ ELSEWHERE = {
         (0, ("score", "data.jsonl", *JUDGE, "--details", "--out", "details")),
         (0, ("rejudge", "a", "--top", "40", "--out", "more")),
         (0, ("score", "data.jsonl", *JUDGE, "--shard", "1/1", "--out", "shards")),
-        (0, ("merge", "shards")),
+        (0, ("merge", "parts")),
         (0, ("compare", "a", "b", "c")),
         (0, ("cache", "stats", "--cache", "store")),
         (0, ("batch", "list", "--cache", "store")),
