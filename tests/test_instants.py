@@ -51,7 +51,7 @@ INSTANTS = (
     Instant("after", "claimeval.runs.directory:write_summary"),
     Instant("before", "claimeval.report.page:_table"),
     Instant("before", "claimeval.report.packing:Details.close"),
-    Instant("after", "claimeval.report.forms:write"),
+    Instant("after", "claimeval.report.forms:write_draft"),
 )
 
 
