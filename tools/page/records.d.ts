@@ -73,7 +73,7 @@ declare namespace Page {
   type Ratio = { value: number | null; low: number | null; high: number | null; n: number; clusters: number; because: string | null; ends: "interval" | "bounds" | "sequence" | "none"; sampling: [number, number] | null; hits: number; total: number };
   type RefusedGrade = { query: string; document: string; grade: number };
   type ReplicateNoise = { claims: number; inconsistent: number; variance_share: number | null; score_variance_share: Record<string, number | null> };
-  type ReplyRule = { words: Record<string, string>; json: string | null; pattern: string | null; threshold: number | null; positive: "above" | "below" | null };
+  type ReplyRule = { words: Record<string, string>; json: string | null; pattern: string | null; threshold: number | null; probability: boolean; positive: "above" | "below" | null };
   type RunCost = { total: Cost; by: Array<StepCost>; fewer_prompt_tokens: number | null };
   type RunEntry = { name: string; written: number; job: string; data: string; judges: Array<string>; samples: number; complete: boolean; metrics: Record<string, [number | null, [number, number] | null, boolean]>; dollars: number | null; calls: number; notes: Array<string>; experiment: string | null; problem: string | null; labels: number; system: string; stopped: string };
   type RunSource = { path: string | null; digest: string | null; asked_with: Record<string, Array<string>> };
