@@ -454,7 +454,8 @@ def test_a_joint_matrix_of_more_than_400_pairs_is_asked_in_even_parts(
     file.write_text(f"model: decisions:gpt-6-luna@{server.url}\nmatrix: joint\n")
     claims = [f"Berlin has the number {number}." for number in range(81)]
     ce.assess(claims, FIVE, judges=str(file), per_document=True)
-    assert [len(body["questions"]) for body in server.bodies] == [203, 202, 81]
+    asked = sorted(len(body["questions"]) for body in server.bodies)
+    assert asked == [81, 202, 203]
 
 
 def test_requests_beyond_the_window_are_asked_in_parts(server: Server, tmp_path: Path) -> None:
