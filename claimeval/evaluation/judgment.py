@@ -562,7 +562,8 @@ async def _ask_at(
         question, judge, CallAddress(step, part, evidence), replicate, context.executor
     )
     documents = tuple(question.documents(evidence))
-    replies = await gather_all([asking.read_all(chunk, documents) for chunk in chunks])
+    read = asking.read_each if asking.asks_pairs and len(documents) > 1 else asking.read
+    replies = await gather_all([read(chunk, documents) for chunk in chunks])
     for reply in replies:
         for subject_id, values in reply.values.items():
             value = values[0] if len(values) == 1 else asking.merged(values, len(documents))
@@ -609,16 +610,17 @@ class _Asking(Generic[S]):
     def _windows(self, values: int, documents: int) -> int | None:
         """Return the number of windows that so many values are from; None if there is one for each
         document."""
-        is_each = self.judge.asks == "pair" and self.question.by_document
-        return None if is_each and values == documents else values
+        return None if self.asks_pairs and values == documents else values
 
-    async def read_all(
+    @property
+    def asks_pairs(self) -> bool:
+        """Whether the judge is asked about each document by itself."""
+        return self.judge.asks == "pair" and self.question.by_document
+
+    async def read_each(
         self, chunk: tuple[S, ...], documents: tuple[Document, ...]
     ) -> Answers[tuple[ReadVerdict, ...]]:
-        """Ask about the subjects against all documents: together, or each by itself, of which the
-        best one decides."""
-        if self.judge.asks != "pair" or not self.question.by_document or len(documents) < 2:
-            return await self.read(chunk, documents)
+        """Ask about the subjects against each document by itself, of which the best one decides."""
         answers = await gather_all([self.read(chunk, (each,)) for each in documents])
         values = defaultdict[str, list[tuple[ReadVerdict, ...] | Failure]](list)
         calls: list[Call] = []
