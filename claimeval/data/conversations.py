@@ -42,8 +42,8 @@ _AUTHORS = ("role", "_role", "from", "author", "sender", "speaker", "source", "e
 """Names of the author of a message. Any text under the first three is a role."""
 _ROLE_OF_NUMBER = {0: "assistant", 1: "user"}
 """Roles in `from` of the transcripts of Copilot Studio."""
-_BY_USER = "isCreatedByUser"
-"""What LibreChat has beside the name of a model."""
+_BY_USER = ("isCreatedByUser", "is_user", "isUser", "from_user", "fromUser")
+"""Whether a user wrote a message: the first as LibreChat has it beside the name of a model."""
 _ANY_ROLE = ("role", "_role", "from")
 _MESSAGE_SUFFIX = re.compile(r"_?message(?:chunk)?$")
 """The end of the names of LangChain's classes and of Flowise's roles."""
@@ -112,7 +112,7 @@ _OUTPUTS = ("output", "result", "response", "content", "results", "outputs", "te
 _DOCUMENTS = ("document", "search_result")
 
 
-class Message(NamedTuple):
+class LoggedMessage(NamedTuple):
     """What one message says or holds."""
 
     role: str
@@ -130,7 +130,7 @@ class Exchange(NamedTuple):
 
     question: str
     answer: str | None
-    before: tuple[Message, ...]
+    before: tuple[LoggedMessage, ...]
     """The messages before the question."""
     documents: tuple[Any, ...] | None
     """What tools returned, and documents in the messages of the exchange; None without any."""
@@ -139,7 +139,7 @@ class Exchange(NamedTuple):
 NO_EXCHANGE = Exchange("", None, (), None)
 
 
-def turns_of(messages: Iterable[Message]) -> tuple[Turn, ...]:
+def turns_of(messages: Iterable[LoggedMessage]) -> tuple[Turn, ...]:
     """Return messages as the turns of a sample; those without text are left out."""
     turns = []
     for one in messages:
@@ -149,7 +149,7 @@ def turns_of(messages: Iterable[Message]) -> tuple[Turn, ...]:
     return tuple(turns)
 
 
-def messages_in(value: object) -> tuple[Message, ...] | None:
+def messages_in(value: object) -> tuple[LoggedMessage, ...] | None:
     """Return the messages in a list of messages, items or pairs; None if it is not such a list.
 
     Calls of tools, reasoning and pictures are left out. A message that holds the result of a tool
@@ -161,7 +161,7 @@ def messages_in(value: object) -> tuple[Message, ...] | None:
         value = [value] if is_message else _branch(value, opened(value.get("messages")))
     if isinstance(value, str) or not isinstance(value, Sequence):
         return None
-    messages: list[Message] = []
+    messages: list[LoggedMessage] = []
     for item in reversed(value) if _is_newest_first(value) else value:
         found = _messages_of(item)
         if found is None:
@@ -194,7 +194,7 @@ def _is_newest_first(items: Sequence[Any]) -> bool:
     return len(times) > 1 and all(later > earlier for later, earlier in pairwise(times))
 
 
-def said_in(value: object) -> tuple[Message, ...] | None:
+def said_in(value: object) -> tuple[LoggedMessage, ...] | None:
     """Return the messages in a reply: items, messages or the parts of one; None if it is none."""
     if not isinstance(value, list) or not value or len(_objects(value)) < len(value):
         return None
@@ -204,7 +204,7 @@ def said_in(value: object) -> tuple[Message, ...] | None:
     return messages if messages and spoken_by(messages, "assistant") else None
 
 
-def exchanges(messages: Sequence[Message]) -> list[Exchange]:
+def exchanges(messages: Sequence[LoggedMessage]) -> list[Exchange]:
     """Return the questions of a conversation, each with the last answer before the next one.
 
     Messages without a text of the user are one exchange without a question.
@@ -216,31 +216,32 @@ def exchanges(messages: Sequence[Message]) -> list[Exchange]:
     return [_exchange(messages, at, end) for at, end in zip(asked, ends, strict=True)]
 
 
-def _exchange(messages: Sequence[Message], asked: int, end: int) -> Exchange:
+def _exchange(messages: Sequence[LoggedMessage], asked: int, end: int) -> Exchange:
     question = messages[asked].text if asked >= 0 else ""
     after = messages[asked + 1 : end]
-    said = [one.text for one in after if one.role == "assistant" and one.text.strip()]
     found: list[Any] = []
     for one in messages[max(asked, 0) : end]:
         returned = [one.text] if one.role == "tool" and one.text.strip() else []
         for item in one.documents or returned:
+            # Agents call a search twice, and a document that is found again has the rank of the
+            # first time.
             if item not in found:
                 found.append(item)
     return Exchange(
         question=question,
-        answer=said[-1] if said else None,
+        answer=spoken_by(after, "assistant"),
         before=tuple(messages[: max(asked, 0)]),
         documents=tuple(found) if found else None,
     )
 
 
-def spoken_by(messages: Iterable[Message], role: str) -> str | None:
+def spoken_by(messages: Iterable[LoggedMessage], role: str) -> str | None:
     """Return the last text of a role; None without one."""
     texts = [one.text for one in messages if one.role == role and one.text.strip()]
     return texts[-1] if texts else None
 
 
-def _messages_of(item: object) -> list[Message] | None:
+def _messages_of(item: object) -> list[LoggedMessage] | None:
     """Return the messages in an item of a list; None if it is none."""
     if isinstance(item, Sequence) and not isinstance(item, str):
         return _of_sequence(item)
@@ -255,8 +256,12 @@ def _messages_of(item: object) -> list[Message] | None:
         role = "assistant"  # an agent under its own name
     if role is None and (of_item := _of_item(item, kind)) is not None:
         return of_item
-    if role is None:
-        return _of_exchange(item)
+    return _of_exchange(item) if role is None else _of_role(item, role)
+
+
+def _of_role(item: Mapping[str, Any], role: str) -> list[LoggedMessage] | None:
+    """Return the messages in what somebody of a role said; None if it holds nothing that is
+    said."""
     if not any(name in item for name in (*_CONTENTS, *_CALLS)):
         return None
     if role == "tool" and not any(isinstance(part, Mapping) for part in _parts(item)):
@@ -278,28 +283,28 @@ def _is_aside(item: Mapping[str, Any], kind: str) -> bool:
     return activity and not item.get("text")
 
 
-def _of_sequence(item: Sequence[Any]) -> list[Message] | None:
+def _of_sequence(item: Sequence[Any]) -> list[LoggedMessage] | None:
     """Return the messages of a pair (user, assistant) or (role, text), or of a list within."""
     if len(item) == 2 and all(isinstance(text, str) for text in item):
         if role := _ROLE_OF.get(item[0].lower()):
-            return [Message(role, item[1])]
-        return [Message("user", item[0]), Message("assistant", item[1])]
+            return [LoggedMessage(role, item[1])]
+        return [LoggedMessage("user", item[0]), LoggedMessage("assistant", item[1])]
     found = messages_in(item) if item else ()
     return None if found is None else list(found)
 
 
-def _of_exchange(item: Mapping[str, Any]) -> list[Message] | None:
+def _of_exchange(item: Mapping[str, Any]) -> list[LoggedMessage] | None:
     """Return the messages of an object with a text for the user and one for the assistant."""
     if isinstance(item.get("inputs"), Mapping) and isinstance(item.get("outputs"), Mapping):
         item = {**item["inputs"], **item["outputs"]}  # the chat history of Prompt flow
     for user, assistant in (("user", "assistant"), ("human", "ai"), ("question", "answer")):
         texts = [item.get(user), item.get(assistant)]
         if all(isinstance(text, str) for text in texts):
-            return [Message("user", str(texts[0])), Message("assistant", str(texts[1]))]
+            return [LoggedMessage("user", str(texts[0])), LoggedMessage("assistant", str(texts[1]))]
     return None
 
 
-def _of_item(item: Mapping[str, Any], kind: str) -> list[Message] | None:
+def _of_item(item: Mapping[str, Any], kind: str) -> list[LoggedMessage] | None:
     """Return the messages of an item of OpenAI's Responses API without a role; None for others."""
     if kind == "message":
         return _of_parts(_parts(item), "assistant")
@@ -340,8 +345,9 @@ def _type(item: Mapping[str, Any]) -> str:
 
 def _role(item: Mapping[str, Any]) -> str | None:
     """Return the role of a message; None if it has no author."""
-    if isinstance(by_user := item.get(_BY_USER), bool):
-        return "user" if by_user else "assistant"
+    for name in _BY_USER:
+        if isinstance(by_user := item.get(name), bool):
+            return "user" if by_user else "assistant"
     for name in _AUTHORS:
         if role := _role_under(name, item.get(name)):
             return role
@@ -375,17 +381,17 @@ def _parts(item: Mapping[str, Any]) -> list[Any]:
     return returned
 
 
-def _of_parts(parts: Iterable[Any], role: str) -> list[Message]:
-    found: list[Message] = []
+def _of_parts(parts: Iterable[Any], role: str) -> list[LoggedMessage]:
+    found: list[LoggedMessage] = []
     for part in parts:
         found += _of_part(part, role)
     return found
 
 
-def _of_part(part: Any, role: str) -> list[Message]:
+def _of_part(part: Any, role: str) -> list[LoggedMessage]:
     """Return the messages in a part of a message."""
     if isinstance(part, str):
-        return [Message(role, part)]
+        return [LoggedMessage(role, part)]
     if isinstance(part, list):
         return _of_parts(part, role)
     if not isinstance(part, Mapping):
@@ -402,12 +408,12 @@ def _of_part(part: Any, role: str) -> list[Message]:
     if is_result:
         return _returned(part)
     if kind in _DOCUMENTS:
-        return [Message(role, "", (_document_of(part),))]
+        return [LoggedMessage(role, "", (_document_of(part),))]
     role = _ROLE_OF_PART.get(kind, role)
     for name in ("text", "content", "value"):
         content = part.get(name)
         if isinstance(content, str):
-            return [Message(role, content, whole="citations" not in part)]
+            return [LoggedMessage(role, content, whole="citations" not in part)]
         if isinstance(content, (list, Mapping)):
             return _of_part(content, role)
     return []
@@ -424,24 +430,24 @@ def _document_of(part: Mapping[str, Any]) -> dict[str, Any]:
     return {"text": text, "title": part.get("title")}
 
 
-def _returned(item: Mapping[str, Any]) -> list[Message]:
+def _returned(item: Mapping[str, Any]) -> list[LoggedMessage]:
     """Return what a tool returned: a text, or one message with its documents."""
     value = _output(item)
     if isinstance(value, str):
         if pages := _documents_in_json(value):
-            return [Message("tool", "", pages)]
-        return [Message("tool", value)] if value else []
+            return [LoggedMessage("tool", "", pages)]
+        return [LoggedMessage("tool", value)] if value else []
     given = value if isinstance(value, list) else [value]
     items = [one for one in given if not _is_unspoken(one)]
     if not items:
         return []
-    texts = [one for one in items if isinstance(one, str) or _is_text(one)]
+    texts = [text for one in items if (text := _text_alone(one)) is not None]
     if len(texts) == len(items):
-        return [Message("tool", "\n".join(map(_text, texts)))]
+        return [LoggedMessage("tool", "\n".join(texts))]
     if pages := _documents_of(items):
-        return [Message("tool", "", pages)]
+        return [LoggedMessage("tool", "", pages)]
     written = items if isinstance(value, list) else value
-    return [Message("tool", json.dumps(written, ensure_ascii=False, default=str))]
+    return [LoggedMessage("tool", json.dumps(written, ensure_ascii=False, default=str))]
 
 
 _OF_A_DOCUMENT = frozenset(
@@ -498,19 +504,17 @@ def _objects(items: Iterable[Any]) -> list[Mapping[str, Any]]:
     return [item for item in items if isinstance(item, Mapping)]
 
 
-def _is_text(part: Any) -> bool:
-    """Return whether a part has a type or nothing beside its text."""
-    return isinstance(part, Mapping) and "text" in part and part.keys() <= {"text", "type"}
+def _text_alone(part: Any) -> str | None:
+    """Return a text, also that of a part with a type or nothing beside it; None for other parts."""
+    if isinstance(part, Mapping) and "text" in part and part.keys() <= {"text", "type"}:
+        return str(part["text"])
+    return part if isinstance(part, str) else None
 
 
-def _text(part: Any) -> str:
-    return part if isinstance(part, str) else str(part["text"])
-
-
-def _joined(messages: Iterable[Message]) -> list[Message]:
+def _joined(messages: Iterable[LoggedMessage]) -> list[LoggedMessage]:
     """Return messages in which the texts of neighbours by one author are joined; results of tools
     stay apart."""
-    found: list[Message] = []
+    found: list[LoggedMessage] = []
     for one in messages:
         last = found[-1] if found else None
         if last is None or last.role != one.role or one.role == "tool":
@@ -518,17 +522,19 @@ def _joined(messages: Iterable[Message]) -> list[Message]:
             continue
         space = "\n" if last.text and one.text and last.whole and one.whole else ""
         text = f"{last.text}{space}{one.text}"
-        found[-1] = Message(one.role, text, (*last.documents, *one.documents), one.whole)
+        found[-1] = LoggedMessage(one.role, text, (*last.documents, *one.documents), one.whole)
     return found
 
 
 def _with_documents(
-    messages: list[Message], role: str, documents: tuple[Any, ...]
-) -> list[Message]:
+    messages: list[LoggedMessage],
+    role: str,
+    documents: tuple[Any, ...],
+) -> list[LoggedMessage]:
     """Return the messages with the documents beside their text, which are the last one's."""
     if not documents:
         return messages
-    last = messages[-1] if messages else Message(role, "")
+    last = messages[-1] if messages else LoggedMessage(role, "")
     return [*messages[:-1], last._replace(documents=(*last.documents, *documents))]
 
 

@@ -40,11 +40,16 @@ class Corpus(NamedTuple):
     split over two. Paragraphs of a folder are none."""
     id_column: str | None = None
     document_column: str | None = None
+    sheet: str | None = None
+    """The sheet of a spreadsheet."""
 
     @property
     def digest(self) -> str:
         """A digest of the content and of how it is read."""
-        digest = hashlib.sha256(repr((VERSION, self.id_column, self.document_column)).encode())
+        read: tuple[object, ...] = (VERSION, self.id_column, self.document_column)
+        if self.sheet:
+            read = (*read, self.sheet)
+        digest = hashlib.sha256(repr(read).encode())
         for file in _files(self.path):
             digest.update(file.relative_to(self.path).as_posix().encode("utf-8", "surrogateescape"))
             with file.open("rb") as opened:
@@ -68,25 +73,35 @@ class Corpus(NamedTuple):
         if not self.chunked:
             yield from _paragraphs(self.path)
             return
-        for row in read_rows(self.path):
+        for row in read_rows(self.path, sheet=self.sheet):
             yield _passage(row, self)
 
 
-def open_corpus(path: Path) -> Corpus:
-    """Find how a corpus is read. Raises an error if there is none."""
+def open_corpus(path: Path, sheet: str | None = None) -> Corpus:
+    """Find how a corpus, or a sheet of it, is read. Raises an error if there is none."""
     if not path.exists():
         raise missing_file(path)
     if path.is_dir():
         if not _files(path):
             raise UsageError(f"{path} has no .txt or .md file; give a folder of texts, or a file")
         return Corpus(path, chunked=False)
-    rows = list(islice(read_rows(path), LOOKED_AT))
+    rows = list(islice(read_rows(path, sheet=sheet), LOOKED_AT))
     if not rows:
         raise DataError(f"{path} has no passages")
     columns = [dict(_values(row)) for row in rows]
-    name = _column(columns, _IDS, _all_differ)
+    name = _column(
+        columns,
+        _IDS,
+        lambda values: None not in values and len(set(values)) == len(values),
+    )
     document = _column(columns, _DOCUMENTS, _repeats)
-    return Corpus(path, chunked=True, id_column=name, document_column=document)
+    return Corpus(
+        path,
+        chunked=True,
+        id_column=name,
+        document_column=document,
+        sheet=sheet,
+    )
 
 
 def _column(
@@ -126,10 +141,6 @@ def _named(columns: list[dict[str, str]], names: Iterable[str]) -> Iterator[str]
         for key in known:
             if key.rpartition(".")[2].casefold() == name:
                 yield key
-
-
-def _all_differ(values: list[str | None]) -> bool:
-    return None not in values and len(set(values)) == len(values)
 
 
 def _repeats(values: list[str | None]) -> bool:

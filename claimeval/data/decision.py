@@ -19,33 +19,65 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from claimeval.data import documents
 from claimeval.data.context_ids import has_ids
 from claimeval.data.conversations import exchanges, messages_in, said_in
 from claimeval.data.field_names import (
-    Words,
     answers,
     by_a_system,
     describes,
-    is_generic,
     is_gold,
+    is_of_a_system,
     is_singular,
     may_answer,
+    may_have_passages,
     may_reply,
-    names_documents,
+    may_sum_up,
+    names_gold_documents,
     names_ids,
-    rank_of_text,
+    says_nothing_of_a_list,
     says_nothing_of_its_kind,
     speaks_of_documents,
     words_of,
 )
 from claimeval.data.mapping import SETTINGS, RowMapping, options, presets
-from claimeval.data.paths import is_pattern, numbers, opened, passages, roots, values_at
+from claimeval.data.path_ranks import (
+    REFERENCES,
+    UNNAMED,
+    path_within,
+    rank_of,
+    rank_of_documents,
+    words_of_path,
+)
+from claimeval.data.path_texts import (
+    HTML_TAG,
+    NUMBERED,
+    are_passages,
+    are_same,
+    are_sentences,
+    count_questions,
+    facts_in,
+    folded,
+    has_documents,
+    has_letters,
+    has_spaces,
+    have_sentences,
+    holds,
+    is_json,
+    is_name,
+    is_text_of_sentences,
+    mean_length,
+    separator_of,
+    step_of,
+    telling_words,
+)
+from claimeval.data.paths import is_pattern, opened, roots, values_at
 from claimeval.data.profile import PathValues, profile
 from claimeval.data.reasoning import mark_of
 from claimeval.data.rows import SourceRow
+from claimeval.lexical.words import is_unspaced_script
 from claimeval.types.records import Sample
 
 Paths = str | tuple[str, ...]
@@ -57,22 +89,10 @@ Read = Callable[[SourceRow, RowMapping], Sample | None]
 FIELDS = ("question", "answer", "contexts")
 """Fields that a file is refused for if they may be elsewhere."""
 NO_COLUMN = "no column is known"
-REFERENCES = ("reference_answers", "reference_contexts")
-"""Fields that are offered and never asked for."""
 _READINGS = 6
 """Readings that a refusal lists at most."""
 _ALTERNATIVES = 3
 """Other paths of a field in a refusal, at most."""
-_OF_DOCUMENTS = frozenset(
-    {"page_content", "pageContent", "node", "document.content", "kwargs", "_source"}
-)
-"""Names that only documents have."""
-_UNNAMED = 2
-"""The rank of a list of documents whose name does not say that these are documents."""
-_LONG_WORD = 4
-"""Letters from which a word seldom is one of grammar alone."""
-_SENTENCE = 4
-"""Words from which a text may be an answer or a passage although its name hardly says so."""
 
 
 class Candidate(NamedTuple):
@@ -84,7 +104,7 @@ class Candidate(NamedTuple):
     """Lower is better."""
 
 
-class Question(NamedTuple):
+class OpenQuestion(NamedTuple):
     """Something that has to be asked about a field."""
 
     field: str
@@ -102,7 +122,7 @@ class Decision:
     mapping: RowMapping
     candidates: Mapping[str, tuple[Candidate, ...]]
     """Paths that may lead to each field, the likeliest first, with the reason."""
-    questions: tuple[Question, ...]
+    questions: tuple[OpenQuestion, ...]
     offered: Reading
     """Paths of fields that are missing and may be there, which is no reason to refuse the file."""
     remarks: tuple[str, ...] = ()
@@ -136,6 +156,14 @@ class Decision:
         return f"{'; '.join(by_problem)}: add {readings}{end}"
 
 
+def _first_by_field(questions: Iterable[OpenQuestion]) -> dict[str, OpenQuestion]:
+    """Return the first question about each field."""
+    first: dict[str, OpenQuestion] = {}
+    for question in questions:
+        first.setdefault(question.field, question)
+    return first
+
+
 def _together(readings: Iterable[Reading]) -> Reading:
     together: dict[str, Paths] = {}
     for reading in readings:
@@ -160,7 +188,10 @@ def _in_order(reading: Reading) -> Reading:
 
 
 def decide(
-    rows: Sequence[SourceRow], mapping: RowMapping, known: Mapping[str, Sequence[str]], read: Read
+    rows: Sequence[SourceRow],
+    mapping: RowMapping,
+    known: Mapping[str, Sequence[str]],
+    read: Read,
 ) -> Decision:
     """Return where the fields of a file are.
 
@@ -170,10 +201,10 @@ def decide(
         known: The names that are recognized, by field.
         read: Reads the sample in a row.
     """
-    return _Table(rows, mapping, known, read).decision()
+    return _ReadColumns(rows, mapping, known, read).decision()
 
 
-class _Table:
+class _ReadColumns:
     """The rows that are looked at, what is read of them today, and what else they have."""
 
     def __init__(
@@ -186,6 +217,7 @@ class _Table:
         self._mapping = mapping
         self._known = known
         self._read = read
+        # As the file has them, since a mapping may have renamed or joined columns.
         self._rows = [row._replace(fields=dict(row.origin), raw=None) for row in rows]
         self._paths = profile([row.fields for row in self._rows])
         self._columns = {field: self._columns_of(field) for field in (*known, *mapping.fields)}
@@ -197,27 +229,35 @@ class _Table:
         self._objects = tuple(name for name in FIELDS[:2] if self._holds_objects(name))
         """Fields whose column has objects or lists instead of texts."""
         settled = {field: columns[:1] for field, columns in self._several.items()}
+        # A column of objects would fail each row, and what else the rows have would stay unknown.
         settled |= dict.fromkeys(self._objects, ("",))
         readable = mapping.overridden_by(RowMapping(fields=settled)) if settled else mapping
         self._samples = [read(row, readable) for row in self._rows]
+        self._asking: PathValues | None = None
+        """Where the question is that would not be read."""
 
     def decision(self) -> Decision:
         """Return the mapping, what has to be asked, and what can be offered."""
         if stop := self._references() or self._of_messages():
             return Decision(self._mapping, {}, (), {}, stop=stop)
+        # A trace has one question and one answer by its spans, so columns are no rivals.
         if self._mapping.of_spans:
             return Decision(self._mapping, {}, tuple(self._json_texts()), {})
-        asked: dict[str, Question] = {}
-        for question in self._about_what_is_read():
-            asked.setdefault(question.field, question)
-        named: set[str] = set()
-        for question in asked.values():
-            named.update(chain.from_iterable(question.readings))
-        missing = [name for name in FIELDS if name not in named and self._lacks(name)]
-        found = self._search(missing, asked)
+        about_what_is_read = chain(
+            self._known_names(),
+            self._beside_messages(),
+            self._second_columns(),
+            self._around_answers(),
+            self._contents(),
+        )
+        asked = _first_by_field(about_what_is_read)
+        found = self._search(self._lacking(asked.values()), asked)
         missing_fields = self._missing(found, is_refused=bool(asked))
-        for question in (*missing_fields, *self._some_rows(asked)):
-            asked.setdefault(question.field, question)
+        asked = _first_by_field([*asked.values(), *missing_fields, *self._some_rows(asked)])
+        # What would stop the file once these are answered.
+        if "contexts" not in asked and (unread := self._unread_beside(asked)):
+            asked["contexts"] = OpenQuestion("contexts", unread, ({"contexts": ""},))
+        # Asked together with others, so that one run of the command is refused once.
         reasoning = self._reasoning() if asked else None
         if reasoning:
             asked[reasoning.field] = reasoning
@@ -226,6 +266,7 @@ class _Table:
             if candidates and name not in asked:
                 offered |= self._fully(name, candidates[0].path)
         ids = self._about_context_ids()
+        # Ids of gold contexts are of no use without those of contexts; else they are only offered.
         if ids and self._columns.get("reference_context_ids") and "contexts" not in asked:
             asked[ids.field] = ids
         elif ids and not asked:
@@ -239,19 +280,20 @@ class _Table:
             remarks=(*self._several_passages(), *self._html()),
         )
 
-    def _about_what_is_read(self) -> Iterable[Question]:
-        yield from self._known_names()
-        yield from self._beside_messages()
-        yield from self._second_columns()
-        yield from self._contents()
+    def _lacking(self, asked: Iterable[OpenQuestion]) -> list[str]:
+        """Return the fields that no row has, without those that are asked about."""
+        named: set[str] = set()
+        for question in asked:
+            named.update(chain.from_iterable(question.readings))
+        return [name for name in FIELDS if name not in named and self._lacks(name)]
 
-    def _about_context_ids(self) -> Question | None:
+    def _about_context_ids(self) -> OpenQuestion | None:
         columns = self._context_ids()
         if not columns:
             return None
         problem = f"ids of contexts may be in {_or(columns)}"
         readings = tuple({"context_ids": column} for column in columns)
-        return Question("context_ids", problem, readings, skippable=True)
+        return OpenQuestion("context_ids", problem, readings, skippable=True)
 
     def _context_ids(self) -> list[str]:
         """Return columns that may have the ids of contexts without ids: as many of them, each once,
@@ -274,14 +316,14 @@ class _Table:
             ids = opened(row.fields.get(column))
             if not contexts:
                 continue
+            # One row in which they do not pair is enough: ids of other documents would give false
+            # ranks.
             if not isinstance(ids, list) or len(ids) != len(contexts):
                 return False
             texts = [str(name) for name in ids if isinstance(name, (str, int))]
             if len(set(texts)) < len(contexts):
                 return False
         return True
-
-    # What is read
 
     def _columns_of(self, field: str) -> tuple[str, ...]:
         paths = self._mapping.fields.get(field)
@@ -302,6 +344,7 @@ class _Table:
             value = row.fields.get(column)
             if field == "contexts" and isinstance(value, (int, float)):
                 continue
+            # NaN, which pandas writes for nothing, does not equal itself.
             if value is not None and value == value and value not in ("", [], {}):
                 return True
         return False
@@ -344,6 +387,11 @@ class _Table:
         text = sample.question if field == "question" else sample.answer
         return [text] if text else []
 
+    def _asked_in(self, row: int) -> list[str]:
+        """Return the question of a row, as it is read or would be."""
+        asked = self._texts_of("question", row)
+        return self._asking.texts(row) if self._asking and not asked else asked
+
     def _different(self, field: str) -> tuple[str, ...]:
         """Return the known names of a field that are in the rows; one if their values are the
         same."""
@@ -366,12 +414,12 @@ class _Table:
         within = [value for value in values if isinstance(value, (dict, list))]
         path = self._paths.get(column)
         listed = path is not None and path.kind in ("texts", "messages")
+        # An answer as a list of parts, as OpenAI's Responses API has it, is read as one text.
         listed |= field == "answer" and all(said_in(value) for value in within)
+        # Most of them: one odd row of a thousand is an error of that row.
         return 2 * len(within) > len(values) and not listed
 
-    # What has to be asked
-
-    def _known_names(self) -> Iterable[Question]:
+    def _known_names(self) -> Iterable[OpenQuestion]:
         """Ask for fields that two columns have known names of."""
         for field, columns in self._several.items():
             if field == "answer":
@@ -380,9 +428,9 @@ class _Table:
                 continue
             named = " and ".join(map(repr, columns))
             readings = tuple({field: column} for column in columns)
-            yield Question(field, f"{named} are names of {field}", readings)
+            yield OpenQuestion(field, f"{named} are names of {field}", readings)
 
-    def _beside_messages(self) -> Iterable[Question]:
+    def _beside_messages(self) -> Iterable[OpenQuestion]:
         """Ask for the answer of conversations with an answer beside which a column has another."""
         read = self._columns.get("messages", ())
         given = self._mapping.is_given("answer") or self._mapping.is_given("messages")
@@ -410,7 +458,7 @@ class _Table:
                 return str(path.values[row]).strip()
         return None
 
-    def _choice_beside(self, messages: str, columns: Sequence[str]) -> Question:
+    def _choice_beside(self, messages: str, columns: Sequence[str]) -> OpenQuestion:
         """Return the question whether the answer is in the messages or in one of these columns."""
         gold = [column for column in columns if not by_a_system(column)]
         systems = [column for column in columns if by_a_system(column)]
@@ -420,30 +468,71 @@ class _Table:
             readings.append({"answer": "", "reference_answers": gold[0]})
         readings += [whole, *({"answer": column} for column in gold)]
         problem = f"answer may be in {_or(columns)} or in the last message of {messages!r}"
-        return Question("answer", problem, tuple(readings))
+        return OpenQuestion("answer", problem, tuple(readings))
 
-    def _second_columns(self) -> Iterable[Question]:
+    def _second_columns(self) -> Iterable[OpenQuestion]:
         """Ask for answers and contexts that another column may have."""
         for field, may_be in (("answer", self._may_be_answer), ("contexts", self._may_be_contexts)):
             read = self._columns.get(field, ())
             if self._mapping.is_given(field) or not read or field in self._objects:
                 continue
-            if field == "answer" and len(read) > 1 and self._of_a_pattern(field):
+            by_pattern = any(map(is_pattern, self._mapping.fields.get(field, ())))
+            if field == "answer" and len(read) > 1 and by_pattern:
                 yield self._of_several_systems(read)
                 continue
             if any("." in path or "[" in path for path in read):
                 continue  # an export of a tool says where its answer is
-            taken = self._taken()
-            others = [
-                path.path
-                for path in self._paths.values()
-                if path.path not in taken
-                and not self._is_within(path, taken)
-                and may_be(path)
-                and self._differs(path, field, read)
-            ]
+            others = self._others(field, may_be, read)
             if others or field in self._several or self._several_of_a_preset(field, read):
                 yield self._choice(field, [*read, *others])
+
+    def _around_answers(self) -> Iterable[OpenQuestion]:
+        """Ask about sentences in which the answer stands word for word, where nothing is read as
+        contexts: they are a passage, or an answer to which the one that is read is gold."""
+        read = self._columns.get("answer", ())
+        given = self._mapping.is_given("answer") or self._mapping.is_given("contexts")
+        if given or len(read) != 1 or "answer" in self._objects or not self._lacks("contexts"):
+            return
+        around = self._paths.get(read[0])
+        if around is None or around.kind != "text" or self._named("contexts", self._taken()):
+            return
+        for path in self._paths.values():
+            name = path.keys[0]
+            free = len(path.keys) == 1 and path.path not in self._taken()
+            may_be = says_nothing_of_its_kind(name) or may_reply(name)
+            if not free or not may_be or not is_text_of_sentences(path):
+                continue
+            longer = holds(path, around) and not holds(around, path)
+            if longer and self._speaks_of_the_question(path):
+                yield self._passage_or_answer(read[0], path.path)
+                return
+
+    def _passage_or_answer(self, read: str, around: str) -> OpenQuestion:
+        """Return the question whether a column is the answer, or the passage of the one read."""
+        as_answer: dict[str, Paths] = {"answer": around}
+        if not self._columns.get("reference_answers"):
+            as_answer["reference_answers"] = read
+        why = f"{read!r} stands in {around!r}, which may be a passage or an answer"
+        readings = (as_answer, {"answer": read, "contexts": around}, {"answer": read})
+        return OpenQuestion("answer", why, readings)
+
+    def _others(
+        self,
+        field: str,
+        may_be: Callable[[PathValues], bool],
+        read: Sequence[str],
+    ) -> list[str]:
+        """Return the paths that may be a field as well, and that differ from those that are
+        read."""
+        taken = self._taken()
+        return [
+            path.path
+            for path in self._paths.values()
+            if path.path not in taken
+            and not self._is_within(path, taken)
+            and may_be(path)
+            and self._differs(path, field, read)
+        ]
 
     def _several_of_a_preset(self, field: str, read: Sequence[str]) -> bool:
         """Return whether a row has different answers in two of the columns that a preset names."""
@@ -452,14 +541,11 @@ class _Table:
         paths = [self._paths[name] for name in read if name in self._paths]
         for row in range(len(self._rows)):
             texts = [path.texts(row) for path in paths if row in path.values]
-            if any(not _same(text, texts[0]) for text in texts[1:]):
+            if any(not are_same(text, texts[0]) for text in texts[1:]):
                 return True
         return False
 
-    def _of_a_pattern(self, field: str) -> bool:
-        return any(is_pattern(path) for path in self._mapping.fields.get(field, ()))
-
-    def _of_several_systems(self, columns: Sequence[str]) -> Question:
+    def _of_several_systems(self, columns: Sequence[str]) -> OpenQuestion:
         """Ask which of several answers in a row is meant, each with the contexts beside it."""
         readings: list[Reading] = []
         for column in columns:
@@ -470,78 +556,169 @@ class _Table:
                 if beside:
                     reading["contexts"] = beside[0].path
             readings.append(reading)
-        return Question("answer", f"answer may be in {_or(columns)}", tuple(readings))
+        return OpenQuestion("answer", f"answer may be in {_or(columns)}", tuple(readings))
 
     def _may_be_answer(self, path: PathValues) -> bool:
-        if path.kind != "text" or not _has_letters(path):
+        if path.kind != "text" or not has_letters(path):
             return False
         if self._lacks("contexts") and self._may_be_evidence(path):
             return False  # asked about as what is missing
+        if self._is_prompt(path):
+            return False
         if len(path.keys) > 1:
             return _is_answer_in_answer(path)
         name = path.keys[0]
-        if answers(name) or (may_answer(name) and _are_sentences(path)):
+        if answers(name) or (may_answer(name) and are_sentences(path)):
+            return True
+        if may_sum_up(name) and are_sentences(path) and self._speaks_of_the_question(path):
             return True
         return self._may_reply(path) and self._speaks_of_the_question(path)
 
     def _may_be_evidence(self, path: PathValues) -> bool:
         name = path.keys[-1]
-        return _rank_of_documents(path) is not None or (may_reply(name) and not by_a_system(name))
+        return rank_of_documents(path) is not None or (may_reply(name) and not by_a_system(name))
 
     def _may_reply(self, path: PathValues) -> bool:
         """Return whether sentences may be what a system wrote: their name says so, or says nothing
-        while the answer that is read looks like a gold answer."""
+        and they are whole, or the answer that is read looks like a gold answer."""
         name = path.keys[0]
-        asks = _rank("question", path) is not None and self._lacks("question")
-        if asks or not _are_sentences(path):
+        asks = rank_of("question", path) is not None and self._lacks("question")
+        if asks or not are_sentences(path):
             return False
         if may_reply(name):
             return True
-        if self._columns.get("reference_answers") or not says_nothing_of_its_kind(name):
+        if not says_nothing_of_its_kind(name) or self._lacks("contexts"):
+            return False  # without contexts, it may be these as well
+        if have_sentences(path) or self._speaks_of_the_answer(path):
+            return True
+        if self._columns.get("reference_answers"):
             return False
         return any(
             self._looks_gold(read, (read, path.path)) for read in self._columns.get("answer", ())
         )
 
+    def _speaks_of_the_answer(self, path: PathValues) -> bool:
+        """Return whether texts have, in most rows whose answer says more than its question, a word
+        of what it says."""
+        about = rows = 0
+        for row, text in path.values.items():
+            asked = " ".join(self._texts_of("question", row))
+            answer = " ".join(self._texts_of("answer", row))
+            beyond = facts_in(answer) - facts_in(asked)
+            rows += bool(beyond)
+            about += not beyond.isdisjoint(facts_in(str(text)))
+        return 2 * about > rows
+
     def _speaks_of_the_question(self, path: PathValues) -> bool:
         """Return whether most texts share a word with the question or the answer of their row, and
         are neither a prompt with the question in it nor a part of the evidence."""
         texts = {str(text) for text in path.values.values()}
-        if (len(texts) == 1 and len(path.values) > 1) or 2 * _asks(path) > len(path.values):
+        if (len(texts) == 1 and len(path.values) > 1) or 2 * count_questions(path) > len(
+            path.values
+        ):
             return False  # the same instruction in every row, or questions
         about = 0
         for row, text in path.values.items():
-            said = _plain(str(text))
-            asked = _plain(" ".join(self._texts_of("question", row)))
+            said = folded(str(text))
+            asked = folded(" ".join(self._asked_in(row)))
             answer = " ".join(self._texts_of("answer", row))
-            evidence = _plain(" ".join(self._evidence(row)))
+            evidence = folded(" ".join(self._evidence(row)))
             is_prompt = bool(asked) and asked in said
             is_evidence = bool(evidence) and said in evidence
             if is_prompt or is_evidence:
                 continue
-            words = _telling_words(f"{asked} {_plain(answer)}")
-            about += not words.isdisjoint(_telling_words(said))
+            words = telling_words(f"{asked} {folded(answer)}")
+            about += not words.isdisjoint(telling_words(said))
         return 2 * about > len(path.values)
 
     def _may_be_contexts(self, path: PathValues) -> bool:
-        if len(path.keys) > 1:
+        if len(path.keys) > 1 or "[" in path.path:
             return False
-        rank = _rank_of_documents(path)
-        named = rank is not None and rank[0] != _UNNAMED
-        if not named and not (path.kind in ("texts", "documents") and self._are_passages_of(path)):
+        if names_gold_documents(path.keys[0]) and self._has_some_of_contexts(path):
+            return False  # what people chose among the documents that are searched
+        if path.kind == "text":
+            documents_alone = speaks_of_documents(words_of(path.keys[0]))
+            if self._lacks("answer") and not documents_alone:
+                return False  # a `text` may be the answer that is missing
+            return self._may_be_a_passage(path) and not self._is_part_of_contexts(path)
+        if names_gold_documents(path.keys[0]):
+            return are_passages(path)
+        rank = rank_of_documents(path)
+        named = rank is not None and rank[0] != UNNAMED
+        return (named or self._are_passages_of(path)) and are_passages(path)
+
+    def _has_some_of_contexts(self, path: PathValues) -> bool:
+        """Return whether some row has a text that stands in its contexts."""
+        for row in path.values:
+            evidence = folded(" ".join(self._texts_of("contexts", row)))
+            if any(folded(text) in evidence for text in path.texts(row)):
+                return True
+        return False
+
+    def _may_be_a_passage(self, path: PathValues) -> bool:
+        """Return whether texts are those of documents by their name, or hold what is read as
+        contexts under a name that says nothing."""
+        name = path.keys[0]
+        if not have_sentences(path) or self._is_prompt(path) or self._is_the_same(path):
             return False
-        return _are_passages(path)
+        if may_have_passages(name) or names_gold_documents(name):
+            return True
+        if words_of(name) == ("reference",) and self._columns.get("reference_answers"):
+            return not is_singular(name)
+        return says_nothing_of_its_kind(name) and self._holds_contexts(path)
+
+    def _is_prompt(self, path: PathValues) -> bool:
+        """Return whether most texts hold the question and all contexts of their row, as what a
+        model was asked does."""
+        prompts = 0
+        for row, text in path.values.items():
+            said = folded(str(text))
+            parts = [*self._texts_of("question", row), *self._texts_of("contexts", row)]
+            prompts += len(parts) > 1 and all(folded(part) in said for part in parts)
+        return 2 * prompts > len(path.values)
+
+    def _is_the_same(self, path: PathValues) -> bool:
+        """Return whether all rows have the same text, which is not about most of them."""
+        rows = len(path.values)
+        texts = {str(text) for text in path.values.values()}
+        if rows < 2 or len(texts) > 1:
+            return False
+        return 2 * self._rows_about(path) <= rows
+
+    def _holds_contexts(self, path: PathValues) -> bool:
+        """Return whether most texts hold a passage that is read, word for word, and not the
+        question too, as a prompt does."""
+        holding = 0
+        for row, text in path.values.items():
+            said = folded(str(text))
+            asked = folded(" ".join(self._texts_of("question", row)))
+            if asked and asked in said:
+                continue
+            passages_read = map(folded, self._texts_of("contexts", row))
+            holding += any(passage in said for passage in passages_read if not is_name(passage))
+        return 2 * holding > len(path.values)
+
+    def _is_part_of_contexts(self, path: PathValues) -> bool:
+        """Return whether most texts stand word for word in the contexts of their row: then they say
+        which of them are meant, and are no other evidence."""
+        parts = 0
+        for row in path.values:
+            evidence = folded(" ".join(self._texts_of("contexts", row)))
+            parts += all(folded(text) in evidence for text in path.texts(row))
+        return 2 * parts > len(path.values)
 
     def _are_passages_of(self, path: PathValues) -> bool:
         """Return whether a list whose name does not say what it holds has texts that are no parts
         of the question or the answer."""
-        if not says_nothing_of_its_kind(path.keys[0]):
+        if path.kind == "messages":
+            return False
+        if not says_nothing_of_a_list(path.keys[0], in_sentences=have_sentences(path)):
             return False
         apart = 0
         for row in path.values:
             spoken = [*self._texts_of("question", row), *self._texts_of("answer", row)]
-            said = _plain(" ".join(spoken))
-            texts = list(map(_plain, path.texts(row)))
+            said = folded(" ".join(spoken))
+            texts = list(map(folded, path.texts(row)))
             within = [text for text in texts if text in said]
             if texts and not within:
                 apart += 1
@@ -554,7 +731,7 @@ class _Table:
         for row in path.values:
             texts = path.texts(row)
             present = [self._paths[name].texts(row) for name in read if name in self._paths]
-            same = any(_same(texts, each) for each in present)
+            same = any(are_same(texts, each) for each in present)
             differs = differs or not same
         other = "contexts" if field == "answer" else "answer"
         return differs and not self._repeats(path, other) and not self._repeats(path, "question")
@@ -566,67 +743,99 @@ class _Table:
             texts = path.texts(row)
             read = self._texts_of(field, row)
             parts = field != "contexts" and path.kind != "text" and bool(read)
-            whole = _plain(" ".join(read))
-            within = parts and all(_plain(text) in whole for text in texts)
-            repeated += within or _same(texts, read)
+            whole = folded(" ".join(read))
+            within = parts and all(folded(text) in whole for text in texts)
+            repeated += within or are_same(texts, read)
         return 2 * repeated > len(path.values)
 
-    def _choice(self, field: str, columns: Sequence[str]) -> Question:
+    def _choice(self, field: str, columns: Sequence[str]) -> OpenQuestion:
         """Return the question which of these columns a field is, the likeliest first."""
         if field == "answer":
             return self._choice_of_answer(columns)
         ordered = sorted(columns, key=self._order_of_contexts)
         problem = f"contexts may be in {_or(ordered)} (they cannot be told apart)"
-        return Question(field, problem, tuple({field: column} for column in ordered))
+        readings: list[Reading] = [{field: column} for column in ordered]
+        gold = [column for column in ordered[1:] if names_gold_documents(column)]
+        if gold and not self._columns.get("reference_contexts"):
+            readings[0] = {field: ordered[0], "reference_contexts": gold[0]}
+        return OpenQuestion(field, problem, tuple(readings))
 
-    def _choice_of_answer(self, columns: Sequence[str]) -> Question:
-        gold: list[str] = []
-        listed: list[str] = []
-        for column in columns:
-            if self._looks_gold(column, columns):
-                gold.append(column)
-                if self._paths[column].kind == "texts":
-                    listed.append(column)
-        has_references = bool(self._columns.get("reference_answers"))
+    def _choice_of_answer(self, columns: Sequence[str]) -> OpenQuestion:
+        gold = [column for column in columns if self._looks_gold(column, columns)]
+        listed = [column for column in gold if self._paths[column].kind == "texts"]
         read = self._columns["answer"]
-
-        numbers = [column for column in columns if column not in self._paths]
+        # Columns without a path have numbers only, which are seldom answers.
         ordered = sorted(
             columns,
-            key=lambda column: (column in numbers, column in gold, column not in read, column),
+            key=lambda column: (
+                column not in self._paths,
+                column in gold,
+                column not in read,
+                column,
+            ),
         )
+        why = "they cannot be told apart"
+        if gold:
+            where = "other answers" if self._lacks("contexts") else "contexts"
+            like = f"short texts that stand word for word in the {where}"
+            like = "lists of texts" if listed else like
+            why = f"{_or(listed or gold)} looks like gold answers: {like}"
+        readings = self._readings_of_answer(ordered, gold, listed)
+        return OpenQuestion("answer", f"answer may be in {_or(ordered)} ({why})", tuple(readings))
+
+    def _readings_of_answer(
+        self,
+        ordered: Sequence[str],
+        gold: Sequence[str],
+        listed: Sequence[str],
+    ) -> list[Reading]:
+        """Return the readings of columns that may be the answer, the likeliest first.
+
+        Args:
+            ordered: The columns, the likeliest first.
+            gold: Those that look like gold answers.
+            listed: Of these, those with lists of texts.
+        """
         readings: list[Reading] = [
             {"answer": column} for column in ordered if column not in listed or listed == ordered
         ]
-        if gold and not has_references:
+        if self._columns.get("reference_answers"):
+            return readings
+        if gold:
             # the commonest table: `answer` is a data set's, and a new column has the system's
             readings[0] = {"answer": ordered[0], "reference_answers": ordered[-1]}
-        elif not has_references and not by_a_system(ordered[0]):
+        elif not by_a_system(ordered[0]):
             systems = [column for column in ordered[1:] if by_a_system(column)]
             readings += [{"answer": name, "reference_answers": ordered[0]} for name in systems]
-        why = "they cannot be told apart"
-        if gold:
-            like = "short texts that stand word for word in the contexts"
-            like = "lists of texts" if listed else like
-            why = f"{_or(listed or gold)} looks like gold answers: {like}"
-        return Question("answer", f"answer may be in {_or(ordered)} ({why})", tuple(readings))
+        return readings
 
-    def _order_of_contexts(self, column: str) -> tuple[bool, bool, bool, str]:
+    def _order_of_contexts(self, column: str) -> tuple[bool, bool, bool, bool, str]:
         words = words_of(column)
         searched = not {"retrieved", "retrieval", "search"}.isdisjoint(words)
         read = column in self._columns["contexts"]
-        return (column != "contexts", not searched, not read, column)
+        gold = names_gold_documents(column)
+        return (column != "contexts", gold, not searched, not read, column)
 
     def _looks_gold(self, column: str, columns: Sequence[str]) -> bool:
-        """Return whether most texts of a column stand word for word in the contexts and are shorter
-        than those of another, or are lists of texts."""
-        if column in self._paths and self._paths[column].kind == "texts":
+        """Return whether most texts of a column stand word for word in the contexts, or without
+        these in another column, and are shorter than its texts, or are lists of texts."""
+        path = self._paths.get(column)
+        if path is None:
+            return False
+        if path.kind == "texts":
             return True
-        texts = self._paths[column].values if column in self._paths else {}
+        if by_a_system(path.keys[-1]) and are_sentences(path):
+            return False
+        texts = path.values
         quoted = 0
         for row, text in texts.items():
-            contexts = " ".join(self._evidence(row)).casefold()
-            others = [self._paths[name].texts(row) for name in columns if name in self._paths]
+            others = [
+                self._paths[name].texts(row)
+                for name in columns
+                if name in self._paths and name != column
+            ]
+            evidence = self._evidence(row) or chain.from_iterable(others)
+            contexts = " ".join(evidence).casefold()
             longest = max(map(len, chain.from_iterable(others)), default=0)
             words = str(text).strip().rstrip(".").casefold()
             quoted += bool(words) and words in contexts and len(str(text)) < longest
@@ -636,21 +845,25 @@ class _Table:
         """Return the texts of the contexts of a row, as they are read or would be."""
         if not self._lacks("contexts"):
             return self._texts_of("contexts", row)
-        candidates = self._named("contexts", self._taken())
+        candidates = [
+            candidate
+            for candidate in self._named("contexts", self._taken())
+            if candidate.rank[0] != UNNAMED
+        ]
         return self._paths[candidates[0].path].texts(row) if candidates else []
 
-    def _contents(self) -> Iterable[Question]:
+    def _contents(self) -> Iterable[OpenQuestion]:
         """Ask about texts that hold several things: JSON, or passages that are joined."""
         yield from self._json_texts()
         if not self._mapping.is_given("contexts") and not self._mapping.split:
             yield from self._joined()
 
-    def _json_texts(self) -> Iterable[Question]:
+    def _json_texts(self) -> Iterable[OpenQuestion]:
         for field in FIELDS[:2]:
             if self._mapping.is_given(field):
                 continue
             texts = self._all_texts(field)
-            jsons = [text for text in texts if _is_json(text)]
+            jsons = [text for text in texts if is_json(text)]
             if texts and 2 * len(jsons) >= len(texts):
                 yield self._json(field)
 
@@ -664,13 +877,19 @@ class _Table:
         or several passages."""
         column = self._path_read("contexts")
         path = self._paths.get(column)
-        if path is None or path.kind != "text" or self._mapping.is_given("contexts"):
+        if path is None or self._mapping.is_given("contexts"):
             return
-        step = _step(self._all_texts("contexts"))
-        if step:
+        alone = path.kind == "texts" and all(len(each) == 1 for each in path.values.values())
+        if path.kind != "text" and not alone:
+            return
+        step = step_of(self._all_texts("contexts"))
+        # A retriever may find one document, which has lines and paragraphs like any other.
+        if step and (path.kind == "text" or step.startswith("split")):
             split = options({"contexts": f"{column}[{step}]"})
+            parts = "numbered parts" if step == NUMBERED else step
+            parts = parts.replace("split: ", "parts between ")
             yield (
-                f"{column} has several {step} in one text, which is one document: {split} reads"
+                f"{column} has several {parts} in one text, which is one document: {split} reads"
                 " each as a document"
             )
 
@@ -687,7 +906,7 @@ class _Table:
                     " judges read them as they stand, and local judges and word metrics without"
                 )
 
-    def _reasoning(self) -> Question | None:
+    def _reasoning(self) -> OpenQuestion | None:
         """Return the question about answers that hold the reasoning of a model, which stands in one
         refusal with others."""
         if self._mapping.answer_reasoning:
@@ -697,16 +916,16 @@ class _Table:
                 if mark := mark_of(text):
                     problem = f"answers hold the reasoning of a model ({mark})"
                     readings = tuple({"answer_reasoning": choice} for choice in ("drop", "keep"))
-                    return Question("answer_reasoning", problem, readings)
+                    return OpenQuestion("answer_reasoning", problem, readings)
         return None
 
-    def _json(self, field: str) -> Question:
+    def _json(self, field: str) -> OpenQuestion:
         column = self._path_read(field)
         root = next(iter(self._roots(column)), column)
-        path = _within(self._paths, root, field)
+        path = path_within(self._paths, root, field)
         whole: Reading = {field: column}
         readings = ({field: path}, whole) if path else (whole,)
-        return Question(field, f"{field} is JSON text", readings)
+        return OpenQuestion(field, f"{field} is JSON text", readings)
 
     def _roots(self, path: str) -> tuple[str, ...]:
         by_row = (roots(tuple(row.fields), path) for row in self._rows)
@@ -721,13 +940,13 @@ class _Table:
                     return path
         return paths[0]
 
-    def _joined(self) -> Iterable[Question]:
+    def _joined(self) -> Iterable[OpenQuestion]:
         separators: list[str] = []
         rows = 0
         for row in range(len(self._rows)):
             texts = self._texts_of("contexts", row)
             rows += bool(texts)
-            if len(texts) == 1 and (separator := _separator(texts[0])):
+            if len(texts) == 1 and (separator := separator_of(texts[0])):
                 separators.append(separator)
         for separator in dict.fromkeys(separators):
             if 2 * separators.count(separator) >= rows:
@@ -737,13 +956,16 @@ class _Table:
                 if separator == NUMBERED:
                     split = {"contexts": f"{column}[{NUMBERED}]"}
                     problem = "contexts seem to be numbered passages in one text"
-                yield Question("contexts", problem, (split, {"contexts": column}))
+                elif separator.startswith("<"):
+                    split = {"contexts": f"{column}[split: {separator}]"}
+                    problem = f"contexts seem to be elements {separator} in one text"
+                yield OpenQuestion("contexts", problem, (split, {"contexts": column}))
                 return
 
-    # What is missing
-
     def _search(
-        self, missing: Sequence[str], asked: Mapping[str, Question]
+        self,
+        missing: Sequence[str],
+        asked: Mapping[str, OpenQuestion],
     ) -> dict[str, list[Candidate]]:
         """Return the candidates of the missing fields, the likeliest first, no path for two."""
         taken = self._taken_by(asked)
@@ -761,12 +983,31 @@ class _Table:
             candidates = self._named(field, taken)
             if not candidates and field in FIELDS:
                 candidates = self._by_shape(field, taken)
+            elif field == "answer":
+                candidates = self._before_gold(candidates, taken)
             found[field] = candidates
             if candidates:
                 taken.add(candidates[0].path)
+                if field == "question":
+                    self._asking = self._paths[candidates[0].path]
         return found
 
-    def _taken_by(self, asked: Mapping[str, Question]) -> set[str]:
+    def _before_gold(
+        self,
+        candidates: Sequence[Candidate],
+        taken: Collection[str],
+    ) -> list[Candidate]:
+        """Return the candidates of the answer; if all look like gold answers, after a column of
+        longer sentences about the question whose name says nothing."""
+        named = {candidate.path for candidate in candidates}
+        for other in self._by_shape("answer", {*taken, *named}):
+            path = self._paths[other.path]
+            golden = all(self._looks_gold(name, (name, other.path)) for name in named)
+            if golden and len(path.keys) == 1 and self._speaks_of_the_question(path):
+                return [Candidate(other.path, other.why, candidates[0].rank), *candidates]
+        return list(candidates)
+
+    def _taken_by(self, asked: Mapping[str, OpenQuestion]) -> set[str]:
         """Return the paths that other fields have, as they are read or asked about."""
         taken = self._taken(but=self._objects)
         for question in asked.values():
@@ -782,23 +1023,46 @@ class _Table:
     def _roles(self, path: str) -> set[str]:
         """Return the fields that conversations at a path have."""
         values = list(self._paths[path].values.values())
-        fields = {"question"}
-        if 2 * sum(_is_answered(value) for value in values) > len(values):
-            fields.add("answer")
+        answered = asked = 0
+        for value in values:
+            last = exchanges(messages_in(value) or ())[-1:]
+            answered += any(exchange.answer is not None for exchange in last)
+            asked += any(bool(exchange.question) for exchange in last)
+        fields = {"answer"} if 2 * answered > len(values) else set()
+        # Replies alone, as `choices` of an API, have no question.
+        if asked or not fields:
+            fields.add("question")
         return fields
 
     def _conversations(self, missing: Sequence[str], taken: Collection[str]) -> list[Candidate]:
         if "question" in missing and "answer" in missing:
             # a history that ends with an answer is the whole conversation
-            taken = set(taken) - set(self._columns.get("history", ()))
+            names = self._columns.get("history", ())
+            taken = set(taken) - set(names)
+            self._read_pairs(names)
         paths = [
             path
             for path in self._paths.values()
             if path.kind == "messages" and path.path not in taken
         ]
         wanted = [path for path in paths if set(missing) & self._roles(path.path)]
+        # The outermost list is the whole conversation; those within are parts of it.
         wanted.sort(key=lambda path: (len(path.keys), path.path))
         return [Candidate(path.path, "a list of messages") for path in wanted]
+
+    def _read_pairs(self, columns: Iterable[str]) -> None:
+        """Take columns with pairs of questions and answers, as Gradio has them, for conversations:
+        under another name than that of a history they would be documents with titles."""
+        for column in columns:
+            path = self._paths.get(column)
+            if path and path.kind == "messages":
+                continue
+            values: dict[int, Any] = {}
+            for row, source in enumerate(self._rows):
+                if messages_in(source.fields.get(column)):
+                    values[row] = source.fields[column]
+            if values:
+                self._paths[column] = PathValues(column, (column,), "messages", values)
 
     def _named(self, field: str, taken: Collection[str]) -> list[Candidate]:
         """Return the paths whose names say that they are a field, the likeliest first."""
@@ -806,12 +1070,19 @@ class _Table:
         for path in self._paths.values():
             if path.path in taken or self._is_within(path, taken):
                 continue
-            rank = _rank(field, path)
+            rank = rank_of(field, path)
             if rank is not None and field == "question":
                 # of two names, the one whose texts are questions
-                rank = (rank[0], 2 * _asks(path) <= len(path.values), *rank[1:])
+                rank = (rank[0], 2 * count_questions(path) <= len(path.values), *rank[1:])
             if rank is not None and not (field == "contexts" and self._is_no_evidence(path, taken)):
                 ranked.append((rank, -_shared(path.path, taken), path))
+        if field == "question":
+            # A prompt has the question and more in it.
+            paths = [path for _, _, path in ranked]
+            ranked = [
+                ((rank[0], rank[1], _holds_another(path, paths), *rank[2:]), unlike, path)
+                for rank, unlike, path in ranked
+            ]
         ranked.sort(key=lambda each: (each[0], each[1], each[2].path))
         wholes = self._wholes(field, [path for _, _, path in ranked])
         why = f"its name is one of {field}"
@@ -834,44 +1105,67 @@ class _Table:
     def _wholes(self, field: str, paths: Sequence[PathValues]) -> list[PathValues]:
         """Leave out paths with a part, or a copy, of the text of another."""
         if field not in FIELDS[:2]:
-            likelier: list[str] = []
-            for path in paths:
-                if not _leads_into(path.path, likelier):
-                    likelier.append(path.path)
-            return [path for path in paths if path.path in likelier]
+            return _outermost(paths)
         kept: list[PathValues] = []
         for path in paths:
-            wholes = [other for other in paths if other is not path and _holds(other, path)]
-            copies = [other for other in kept if _holds(path, other) and _holds(other, path)]
-            longer = [other for other in wholes if not _holds(path, other)]
-            if not copies and not (longer and "[" in path.path):
+            is_copy = any(holds(path, other) and holds(other, path) for other in kept)
+            # The sentences of an answer, as `claims[*].text`, are parts; a shorter answer in a
+            # column of its own may be another system's.
+            is_part = "[" in path.path and any(
+                holds(other, path) and not holds(path, other) for other in paths
+            )
+            if not is_copy and not is_part:
                 kept.append(path)
         return kept
 
     def _is_no_evidence(self, path: PathValues, taken: Collection[str]) -> bool:
         """Return whether a path has the answer, the question, or the messages of a conversation, as
         far as they are known, or parts of them, such as those that citations are about, in most
-        rows."""
+        rows. An answer may quote what a tool returned, sentence for sentence."""
+        may_be_quoted = speaks_of_documents(words_of_path(path)) and not self._are_spans(path)
         repeats = 0
         for row in path.values:
-            texts = set(map(_plain, path.texts(row)))
+            texts = set(map(folded, path.texts(row)))
             said = self._said(row, taken)
-            spoken = [text for text in said if not _is_json(text)]
+            spoken = [text for text in said if not is_json(text)]
             repeats += bool(texts)
             for text in texts - said:
-                if not any(text in other for other in spoken):
+                if may_be_quoted or not any(text in other for other in spoken):
                     repeats -= 1
                     break
         return 2 * repeats > len(path.values)
+
+    def _has_what_is_said(self, path: PathValues, taken: Collection[str]) -> bool:
+        """Return whether one of the texts of a list is the answer in most rows, as the last output
+        of several agents is, or holds the question, as what they were asked to do does."""
+        having = 0
+        for row in path.values:
+            texts = set(map(folded, path.texts(row)))
+            asked = folded(" ".join(self._asked_in(row)))
+            prompts = bool(asked) and any(asked in text for text in texts)
+            having += prompts or (len(texts) > 1 and not texts.isdisjoint(self._said(row, taken)))
+        return 2 * having > len(path.values)
+
+    def _are_spans(self, path: PathValues) -> bool:
+        """Return whether texts stand beside the places where they begin and end, as the parts of an
+        answer do that citations are about."""
+        outer = path.path.rpartition(".")[0]
+        for row, value in path.values.items():
+            items = documents.listed(value)
+            if path.kind != "documents":
+                items = list(values_at(self._rows[row].fields, outer))
+            if any(map(documents.is_span, items)):
+                return True
+        return False
 
     def _said(self, row: int, taken: Collection[str]) -> set[str]:
         """Return what a row says in its question, its answer and the paths that fields have."""
         said: set[str] = set()
         for field in FIELDS[:2]:
-            said.update(map(_plain, self._texts_of(field, row)))
+            said.update(map(folded, self._texts_of(field, row)))
         for at in taken:
             if (other := self._paths.get(at)) and other.kind in ("text", "messages"):
-                said.update(map(_plain, other.texts(row)))
+                said.update(map(folded, other.texts(row)))
         return said
 
     def _by_shape(self, field: str, taken: Collection[str]) -> list[Candidate]:
@@ -880,42 +1174,79 @@ class _Table:
         free = [path for path in self._paths.values() if self._is_free(path, taken)]
         if field == "contexts":
             return self._lists_by_shape(free, taken)
-        texts = [path for path in free if path.kind == "text" and _has_spaces(path)]
+        texts = [path for path in free if path.kind == "text" and has_spaces(path)]
         if field == "question":
-            asking = [path for path in texts if _asks(path)]
-            asking.sort(key=lambda path: (-_asks(path), len(path.keys), path.path))
-            return [Candidate(path.path, "texts with a question mark") for path in asking]
+            # a title may be the question of a forum
+            apart = [path for path in self._paths.values() if self._asks_alone(path, taken)]
+            return _questions_by_shape(texts) or _questions_by_shape(apart)
+        # Beside a column that is known, one of single words is more likely a label than an answer.
         if self._knows_a_column():
-            texts = [path for path in texts if _are_sentences(path)]
-        texts.sort(key=lambda path: (not may_reply(path.keys[-1]), -_length(path), path.path))
+            texts = [path for path in texts if are_sentences(path)]
+        texts.sort(
+            key=lambda path: (not self._may_be_of_a_system(path), -mean_length(path), path.path)
+        )
         return [Candidate(path.path, "the longest texts") for path in texts]
+
+    def _may_be_of_a_system(self, path: PathValues) -> bool:
+        return may_reply(path.keys[-1]) or is_of_a_system(words_of(path.keys[-1]))
 
     def _is_free(self, path: PathValues, taken: Collection[str]) -> bool:
         """Return whether a path may be any field, as far as its name says."""
-        if path.path in taken or self._is_within(path, taken) or self._is_one_of_many(path):
+        if path.path in taken or self._is_within(path, taken):
             return False
-        return not describes(words_of(path.keys[-1])) and not is_gold(_all_words(path))
+        if path.keys[-1][-1:].isdigit():
+            stem = _DIGITS.sub("0", path.path)
+            alike = [other for other in self._paths if _DIGITS.sub("0", other) == stem]
+            # Two may be `answer1` and `answer2` of two systems; of more, as in an object of
+            # questions by their ids, the path is one item.
+            if len(alike) > 2:
+                return False
+        if is_of_a_system(words_of(path.keys[-1])):
+            return self._differs_by_row(path)  # else its instructions
+        return not describes(words_of(path.keys[-1])) and not is_gold(words_of_path(path))
+
+    def _asks_alone(self, path: PathValues, taken: Collection[str]) -> bool:
+        """Return whether most texts of a column, whatever its name, are questions."""
+        free = path.kind == "text" and len(path.keys) == 1 and path.path not in taken
+        questions = free and 2 * count_questions(path) > len(path.values)
+        return questions and not is_gold(words_of(path.path)) and self._differs_by_row(path)
+
+    def _differs_by_row(self, path: PathValues) -> bool:
+        rows = len(path.values)
+        texts = {str(text) for text in path.values.values()}
+        return rows > 1 and len(texts) == rows
 
     def _lists_by_shape(
-        self, free: Iterable[PathValues], taken: Collection[str]
+        self,
+        free: Iterable[PathValues],
+        taken: Collection[str],
     ) -> list[Candidate]:
         evidence = [path for path in free if not self._is_no_evidence(path, taken)]
-        lists = sorted(filter(_has_documents, evidence), key=_documents_first)
+        lists = [
+            path
+            for path in evidence
+            if has_documents(path) and not self._has_what_is_said(path, taken)
+        ]
+        lists.sort(
+            key=lambda path: (
+                path.kind != "documents",
+                not says_nothing_of_a_list(path.keys[-1]),
+                len(path.keys),
+                path.path,
+            )
+        )
         if lists or not self._knows_a_column():
             return [Candidate(path.path, "a list of texts") for path in lists]
-        texts = sorted(filter(_is_text_of_sentences, evidence), key=_longest_first)
+        texts = list(filter(is_text_of_sentences, evidence))
+        texts.sort(key=lambda path: (-mean_length(path), path.path))
         return [Candidate(path.path, "the longest texts") for path in texts]
 
-    def _is_one_of_many(self, path: PathValues) -> bool:
-        """Return whether the name of a path has a number, and several others differ only in it, as
-        in an object of questions by their ids."""
-        stem = _DIGITS.sub("0", path.path)
-        alike = [other for other in self._paths if _DIGITS.sub("0", other) == stem]
-        return path.keys[-1][-1:].isdigit() and len(alike) > 2
-
     def _missing(
-        self, found: Mapping[str, Sequence[Candidate]], *, is_refused: bool
-    ) -> Iterable[Question]:
+        self,
+        found: Mapping[str, Sequence[Candidate]],
+        *,
+        is_refused: bool,
+    ) -> Iterable[OpenQuestion]:
         """Ask for fields that would not be read and may be elsewhere.
 
         Documents under a name that says nothing are asked about only if the file is refused anyway.
@@ -930,15 +1261,22 @@ class _Table:
             names = [*sorted(self._roles(found["messages"][0].path)), *names]
         if not names:
             return
-        problem = f"{_and(names)} would not be read, and may be in other fields"
+        problem = f"{_joined(names, ' and ')} would not be read, and may be in other fields"
         if not known:
             columns = dict.fromkeys(chain.from_iterable(row.fields for row in self._rows))
             problem = f"{NO_COLUMN}; it has {', '.join(columns)}"
+        if "answer" in certain:
+            problem += self._why_gold(found["answer"])
         for field, readings in certain.items():
-            yield Question(field, problem, tuple(readings), skippable=known and field != "messages")
+            yield OpenQuestion(
+                field, problem, tuple(readings), skippable=known and field != "messages"
+            )
 
     def _asked_about(
-        self, found: Mapping[str, Sequence[Candidate]], *, is_refused: bool
+        self,
+        found: Mapping[str, Sequence[Candidate]],
+        *,
+        is_refused: bool,
     ) -> list[str]:
         """Return the fields whose likeliest path is certain enough to refuse the file, in order."""
         fields = list(filter(found.get, (*FIELDS, "messages")))
@@ -950,27 +1288,41 @@ class _Table:
             likeliest = found[name][0]
             if self._is_certain(name, likeliest):
                 certain.append(name)
-            elif name == "contexts" and self._paths[likeliest.path].kind == "documents":
+            elif name == "contexts" and self._are_listed_passages(self._paths[likeliest.path]):
                 listed.append(name)
         return certain + listed if certain or is_refused else []
+
+    def _are_listed_passages(self, path: PathValues) -> bool:
+        """Return whether a path has documents, or lists of sentences about the question or the
+        answer."""
+        if path.kind != "texts":
+            return path.kind == "documents"
+        may_be = have_sentences(path) and says_nothing_of_a_list(path.keys[-1])
+        return may_be and 2 * self._rows_about(path) > len(path.values)
+
+    def _rows_about(self, path: PathValues) -> int:
+        """Return how many texts share a word with the question or the answer of their row. In a
+        script without spaces, words are not found, and each text may."""
+        about = 0
+        for row in path.values:
+            said = folded(" ".join(path.texts(row)))
+            spoken = [*self._asked_in(row), *self._texts_of("answer", row)]
+            words = telling_words(folded(" ".join(spoken)))
+            shared = any(word in said for word in words)
+            about += not words or shared or is_unspaced_script(said)
+        return about
 
     def _readings_of(self, field: str, candidates: Sequence[Candidate]) -> list[Reading]:
         """Return the readings of a field that would not be read, the likeliest first."""
         paths = [candidates[0].path, *self._rivals(field, candidates)]
         if field == "answer":
-            gold: list[str] = []
-            others: list[str] = []
-            systems: list[str] = []
-            for path in paths:
-                if self._looks_gold(path, paths):
-                    gold.append(path)
-                elif by_a_system(self._paths[path].keys[-1]):
-                    systems.append(path)
-                else:
-                    others.append(path)
-            paths = systems + others + gold
+            return self._readings_of_answers(paths)
         if field == "contexts":
             paths = [*self._steps(paths[0]), *paths[1:]]
+        return self._readings_of_paths(field, paths)
+
+    def _readings_of_paths(self, field: str, paths: Iterable[str]) -> list[Reading]:
+        """Return the reading of a field from each of these paths that most rows have, each once."""
         readings: list[Reading] = []
         for path in paths:
             reading = self._fully(field, path)
@@ -978,15 +1330,72 @@ class _Table:
                 readings.append(reading)
         return readings
 
+    def _readings_of_answers(self, paths: Sequence[str]) -> list[Reading]:
+        """Return the readings of the answer: from what a system wrote first, from what looks like
+        gold answers last, which the likeliest reading has as references."""
+        gold = self._gold_among(paths)
+        others = [path for path in paths if path not in gold]
+        others.sort(key=lambda path: not by_a_system(self._paths[path].keys[-1]))
+        readings = self._readings_of_paths("answer", [*others, *gold])
+        if not gold or not readings or not self._lacks_references():
+            return readings
+        references = self._fully("reference_answers", gold[0])
+        if not others:
+            return [{"answer": "", **references}, *readings]
+        return [{**readings[0], **references}, *readings[1:]]
+
+    def _lacks_references(self) -> bool:
+        return self._lacks("reference_answers") and not self._named(
+            "reference_answers", self._taken()
+        )
+
+    def _gold_among(self, paths: Sequence[str]) -> list[str]:
+        """Return the paths to what looks like gold answers, of those that may be the answer.
+
+        One alone has short texts that are no sentences, which stand in the contexts if there are
+        any, under a name that does not say that a system wrote them.
+        """
+        if len(paths) > 1:
+            return [path for path in paths if self._looks_gold(path, paths)]
+        (alone,) = paths
+        path = self._paths[alone]
+        if path.kind != "text" or by_a_system(path.keys[-1]) or are_sentences(path):
+            return []
+        quoted = 0
+        for row, text in path.values.items():
+            evidence = " ".join(self._evidence(row)).casefold()
+            quoted += not evidence or str(text).strip().rstrip(".").casefold() in evidence
+        return [alone] if 2 * quoted > len(path.values) else []
+
+    def _why_gold(self, candidates: Sequence[Candidate]) -> str:
+        """Return why candidates of the answer look like gold answers, as the end of a problem;
+        empty if none does."""
+        paths = [candidates[0].path, *self._rivals("answer", candidates)]
+        gold = self._gold_among(paths)
+        # Beside references, a short answer is more likely that of another system.
+        if not gold or not self._lacks_references():
+            return ""
+        stand = ""
+        if any(map(self._evidence, self._paths[gold[0]].values)):
+            stand = " that stand word for word in the contexts"
+        why = f" ({_or(gold)} looks like gold answers: short texts{stand}"
+        if len(gold) < len(paths):
+            return f"{why})"
+        return f"{why}; if so, the file has no answers of a system: add them as a column answer)"
+
     def _is_certain(self, field: str, candidate: Candidate) -> bool:
         """Return whether a path is a field by its name, by its messages, or by what its texts ask
         or speak of."""
         path = self._paths[candidate.path]
+        # Without a name, only a question mark says that a text is a question.
         if field == "question" and not candidate.rank:
-            return 2 * _asks(path) > len(path.values)
+            return 2 * count_questions(path) > len(path.values)
         if field == "answer" and not candidate.rank:
-            return may_reply(path.keys[-1]) and self._speaks_of_the_question(path)
-        return field == "messages" or (bool(candidate.rank) and candidate.rank[0] != _UNNAMED)
+            return self._may_be_of_a_system(path) and self._speaks_of_the_question(path)
+        if field == "contexts" and path.kind == "text":
+            # The literature that a row was made from has other words than its text.
+            return bool(candidate.rank) and self._rows_about(path) > 0
+        return field == "messages" or (bool(candidate.rank) and candidate.rank[0] != UNNAMED)
 
     def _steps(self, path: str) -> list[str]:
         """Return a path to evidence, also with the step into a text that holds several passages.
@@ -997,11 +1406,13 @@ class _Table:
         if values.kind != "text":
             return [path]
         texts = [str(text) for text in values.values.values()]
-        step = _step(texts)
+        step = step_of(texts)
         if not step:
             return [path]
         name = path.rsplit(".")[-1]
-        several = step == NUMBERED or not is_singular(name)
+        # `context` may be one page with paragraphs, and `contexts` are several.
+        marked = sum(separator_of(text) == NUMBERED for text in texts)
+        several = step.startswith("split") or 2 * marked > len(texts) or not is_singular(name)
         stepped = f"{path}[{step}]"
         return [stepped, path] if several else [path, stepped]
 
@@ -1025,8 +1436,8 @@ class _Table:
             )
         if lists or self._mapping.fields.get("contexts") == ("",):
             return None
-        note = self._notes.get("contexts")
-        return self._without_texts() or (note and f"{note} (--field contexts=: read without)")
+        note = self._without_texts() or self._notes.get("contexts")
+        return note and f"{note} (--field contexts=: read without)"
 
     @property
     def _notes(self) -> Mapping[str, str]:
@@ -1053,6 +1464,7 @@ class _Table:
             if not messages or len(messages) > 1:
                 return None
             roles.add(messages[0].role)
+        # Rows of one role alone are no pieces of a conversation.
         if not roles >= {"user", "assistant"}:
             return None
         return (
@@ -1060,10 +1472,20 @@ class _Table:
             ' as a list, {"messages": [{"role": "user", "content": "..."}, ...]}'
         )
 
-    def _without_texts(self) -> str | None:
-        """Return what is wrong with rows that have an answer and only the names of documents."""
+    def _unread_beside(self, asked: Collection[str]) -> str | None:
+        """Return what is wrong with the contexts of rows of which other fields are asked about."""
+        if not asked or not self._lacks("contexts"):
+            return None
+        return self._without_texts(answered=not {"answer", "messages"}.isdisjoint(asked))
+
+    def _without_texts(self, *, answered: bool = False) -> str | None:
+        """Return what is wrong with rows that have an answer and only the names of documents.
+
+        Args:
+            answered: Whether all rows have an answer, elsewhere than it is read.
+        """
         for row, sample in zip(self._rows, self._samples, strict=True):
-            if sample is None or sample.answer is None:
+            if not answered and (sample is None or sample.answer is None):
                 continue
             for name, value in row.fields.items():
                 listed = opened(value)
@@ -1074,8 +1496,7 @@ class _Table:
                 if objects and not texts and speaks_of_documents(words_of(name)):
                     return (
                         f"{name} has {', '.join(listed[0])} of documents, but not their texts,"
-                        " which are in the corpus: add them to each object as text (--field"
-                        " contexts=: read without)"
+                        " which are in the corpus: add them to each object as text"
                     )
         return None
 
@@ -1090,8 +1511,13 @@ class _Table:
             named = field != "answer" or answers(path.keys[-1])
             rank = candidate.rank[:-1] if field == "answer" else candidate.rank
             equal = bool(rank) and rank == candidates[0].rank[: len(rank)]
-            if (equal or (beside and named)) and field != "messages":
+            if field == "messages":
+                # a list within a conversation, or the history before a question, is no other one
+                named = self._roles(candidate.path) == self._roles(first.path)
+                named = named and candidate.path not in self._columns.get("history", ())
+            if equal or (beside and named):
                 rivals.append(candidate.path)
+        # Fifty columns of one kind would make a refusal that nobody reads.
         return rivals[:_ALTERNATIVES]
 
     def _fully(self, field: str, path: str) -> Reading:
@@ -1111,6 +1537,8 @@ class _Table:
             lacking += 1
         if 2 * leading < lacking:
             return {}
+        if field == "contexts":
+            path = self._numbered(path)
         named: Paths = path
         if field in ("contexts", *REFERENCES):
             names = dict.fromkeys(chain.from_iterable(row.fields for row in self._rows))
@@ -1119,27 +1547,61 @@ class _Table:
             named = (*([named] if isinstance(named, str) else named), "")
         return {field: named}
 
-    def _some_rows(self, asked: Collection[str]) -> Iterable[Question]:
+    def _numbered(self, path: str) -> str:
+        """Return the path of documents, or that of their texts if these are parts of documents and
+        have no ids of their own."""
+        values = self._paths.get(path)
+        if values is None or values.kind != "documents":
+            return path
+        for value in values.values.values():
+            items = documents.listed(value)
+            if not documents.share_an_id(items) or documents.ids_of_parts(items):
+                continue
+            text = (documents.document(items[0]) or {}).get("text", "")
+            if key := documents.text_path(items[0], text):
+                return f"{path.removesuffix('[*]')}[*].{key}"
+        return path
+
+    def _some_rows(self, asked: Collection[str]) -> Iterable[OpenQuestion]:
         """Ask for a question or an answer that some rows have under a name that others lack."""
         for field in FIELDS[:2]:
             if field in asked or self._mapping.is_given(field) or self._lacks(field):
                 continue
-            lacking = [
-                row
-                for row, sample in zip(self._rows, self._samples, strict=True)
-                if not self._has(sample, field)
-            ]
-            having = [row for row in self._rows if row not in lacking]
-            if not lacking or not having:
-                continue
-            for candidate in self._named(field, self._taken()):
-                path = candidate.path
-                in_lacking = sum(row.leads(path) for row in lacking)
-                if 2 * in_lacking >= len(lacking) and not any(row.leads(path) for row in having):
-                    usual = self._mapping.fields.get(field) or self._columns[field]
-                    problem = f"{lacking[0].location}: {field} is in {path!r}"
-                    yield Question(field, problem, ({field: (*usual, path)},))
-                    break
+            lacking: list[SourceRow] = []
+            having: list[SourceRow] = []
+            for row, sample in zip(self._rows, self._samples, strict=True):
+                (having if self._has(sample, field) else lacking).append(row)
+            path = self._elsewhere(field, lacking, having) if lacking and having else None
+            if path is not None:
+                usual = self._mapping.fields.get(field) or self._columns[field]
+                problem = f"{lacking[0].location}: {field} is in {path!r}"
+                yield OpenQuestion(field, problem, ({field: (*usual, path)},))
+
+    def _elsewhere(
+        self,
+        field: str,
+        lacking: Sequence[SourceRow],
+        having: Sequence[SourceRow],
+    ) -> str | None:
+        """Return the path that most of the rows that lack a field have and none of the others."""
+        for candidate in self._named(field, self._taken()):
+            in_lacking = sum(row.leads(candidate.path) for row in lacking)
+            in_having = any(row.leads(candidate.path) for row in having)
+            if 2 * in_lacking >= len(lacking) and not in_having:
+                return candidate.path
+        return None
+
+
+def _questions_by_shape(texts: Iterable[PathValues]) -> list[Candidate]:
+    asking = [path for path in texts if count_questions(path)]
+    asking.sort(key=lambda path: (-count_questions(path), len(path.keys), path.path))
+    return [Candidate(path.path, "texts with a question mark") for path in asking]
+
+
+def _holds_another(path: PathValues, others: Iterable[PathValues]) -> bool:
+    """Return whether a path has the texts of another, and more."""
+    texts = [other for other in others if other.kind == path.kind == "text"]
+    return any(holds(path, other) and not holds(other, path) for other in texts)
 
 
 def _is_answer_in_answer(path: PathValues) -> bool:
@@ -1147,157 +1609,11 @@ def _is_answer_in_answer(path: PathValues) -> bool:
     return len(path.keys) == 2 and all(map(answers, path.keys)) and "[" not in path.path
 
 
-def _longest_first(path: PathValues) -> tuple[float, str]:
-    return (-_length(path), path.path)
-
-
-def inside(value: object, column: str, field: str) -> str | None:
-    """Return the path of a field within the value of a column; None if it has no text."""
-    return _within(profile([{column: value}]), column, field)
-
-
-def _within(paths: Mapping[str, PathValues], column: str, field: str) -> str | None:
-    """Return the path of a field within a column: a named one, else that of the longest texts."""
-    within = [
-        path
-        for path in paths.values()
-        if path.kind == "text" and path.path.startswith((f"{column}.", f"{column}["))
-    ]
-    named = [(rank, path.path) for path in within if (rank := _rank(field, path)) is not None]
-    if named:
-        return min(named)[1]
-    longest = max(within, key=_length, default=None)
-    return longest.path if longest else None
-
-
-HTML_TAG = re.compile(
-    r"</?(?:p|div|br|hr|table|thead|tbody|tr|td|th|ul|ol|li|h[1-6]|span|b|i|u|em|strong|a|sup|sub)"
-    r"(?:\s[^<>]{0,500})?/?>",
-    re.IGNORECASE,
-)
-"""A tag of HTML."""
-_FILE = re.compile(r"\.(?:pdf|docx?|pptx?|xlsx?|md|txt|html?|csv|jsonl?)$", re.IGNORECASE)
-"""The end of the name of a file."""
 _NAME = re.compile(r"(?=.*[A-Za-z])(?=.*[\d_])[A-Za-z0-9_.:/#-]{3,100}")
 """A text that is more likely the name of a document."""
 _DIGITS = re.compile(r"\d+")
 _REFERENCE = re.compile(r"(?!https?:)[a-z][\w+.-]*://\S+|(?s:[^(]*\bObjectRef\(\w+=.*)")
 """A text that only names where a value is, also as Python prints it in objects."""
-NUMBERED = "numbered"
-_SEPARATOR = "|"
-"""What joins contexts in one text, as DeepEval writes CSV."""
-_WORDS = 3
-"""Words that each of joined passages has at least."""
-
-
-def _separator(text: str) -> str | None:
-    """Return what joins several passages in a text."""
-    if text.lstrip().startswith("[") and len(numbers(text)) > 1:
-        return NUMBERED
-    parts = text.split(_SEPARATOR)
-    # those of a table have spaces beside the separators
-    joined = all(part == part.strip() and len(part.split()) >= _WORDS for part in parts)
-    return _SEPARATOR if len(parts) > 1 and joined else None
-
-
-def _step(texts: Sequence[str]) -> str | None:
-    """Return the step that most of these texts hold several passages by."""
-    for step in (NUMBERED, "paragraphs", "lines"):
-        several = 0
-        for text in texts:
-            parts = passages(text, step)
-            several += len(parts) > 1 and all(len(part.split()) >= _WORDS for part in parts)
-        if 2 * several > len(texts):
-            return step
-    return None
-
-
-def _is_json(text: str) -> bool:
-    text = text.strip()
-    return text[:1] in ("{", "[") and text[-1:] in ("}", "]") and not isinstance(opened(text), str)
-
-
-def _rank(field: str, path: PathValues) -> tuple[int, ...] | None:
-    """Return how well a path fits a field, lower is better; None if it cannot be one."""
-    keys = [words_of(key) for key in path.keys]
-    if field in REFERENCES:
-        return _rank_of_references(field, path)
-    if field == "contexts":
-        return _rank_of_documents(path)
-    if path.kind != "text" or not _has_letters(path):
-        return None
-    return rank_of_text(field, keys)
-
-
-def _all_words(path: PathValues) -> set[str]:
-    return set(chain.from_iterable(map(words_of, path.keys)))
-
-
-def _rank_of_references(field: str, path: PathValues) -> tuple[int, ...] | None:
-    last = words_of(path.keys[-1])
-    words = _all_words(path)
-    about = speaks_of_documents(words - {"reference"}) == (field == "reference_contexts")
-    fits = path.kind in ("text", "texts") or field == "reference_contexts"
-    golds = path.kind == "texts" and last == ("answer",)
-    if (not is_gold(words) and not golds) or not about or not fits or describes(last):
-        return None
-    return (len(path.keys), len(last))
-
-
-def _rank_of_documents(path: PathValues) -> tuple[int, ...] | None:
-    """Return how well a path fits contexts: documents go before lists of texts, and these before
-    one text."""
-    if path.kind == "messages" or _is_gold_evidence(path):
-        return None
-    if path.kind == "text":
-        return _rank_of_one_text(path)
-    last = words_of(path.keys[-1])
-    depth = len(path.keys)
-    telling = speaks_of_documents(_telling(path), listed=True)
-    named = telling or speaks_of_documents(_all_words(path))
-    if path.kind == "texts":
-        return (1, depth) if named and _are_passages(path) and not describes(last) else None
-    if speaks_of_documents(last, listed=True):
-        return (0, depth)
-    return (1 if named or _is_typed(path) else _UNNAMED, depth)
-
-
-def _is_gold_evidence(path: PathValues) -> bool:
-    """Return whether a path leads to references. A list `references` may be documents, while
-    `referenceResponses` and a text `reference` are gold answers."""
-    words = _all_words(path)
-    last = words_of(path.keys[-1])
-    may_be_documents = path.kind != "text" and last[-1:] == ("reference",)
-    if may_be_documents:
-        words -= set(last)
-    return is_gold(words)
-
-
-def _is_typed(path: PathValues) -> bool:
-    """Return whether the first document has a key that only documents have."""
-    first = next(iter(path.values.values()))
-    first = first[0] if isinstance(first, (list, tuple)) else first
-    return isinstance(first, Mapping) and not _OF_DOCUMENTS.isdisjoint(first)
-
-
-def _rank_of_one_text(path: PathValues) -> tuple[int, ...] | None:
-    name = path.keys[-1]
-    if describes(words_of(name)) or words_of(name) == ("search",):
-        return None  # a search is asked, and its hits are documents
-    depth = len(path.keys)
-    long = _are_sentences(path)
-    several = not is_singular(name) and "[" not in path.path
-    if names_documents(name, in_sentences=False) and (long or several):
-        return (3, depth)
-    return (4, depth) if long and names_documents(name, in_sentences=True) else None
-
-
-def _telling(path: PathValues) -> Words:
-    """Return the words of the last key that says something: of `facts[*].text`, fact."""
-    last = words_of(path.keys[-1])
-    if len(path.keys) > 1 and is_generic(last):
-        return words_of(path.keys[-2])
-    return last
 
 
 def _with_siblings(path: str, paths: Mapping[str, PathValues], columns: Iterable[str]) -> Paths:
@@ -1307,6 +1623,7 @@ def _with_siblings(path: str, paths: Mapping[str, PathValues], columns: Iterable
     alike = [other for other in paths if other.rstrip("0123456789") == stem != other]
     if stem == path or len(alike) < 2 or "." in path or "[" in path:
         return path
+    # `context_*` would also match `context_source`.
     others = [name for name in columns if name.startswith(stem) and name not in alike]
     return tuple(sorted(alike, key=_by_number)) if others else f"{stem}*"
 
@@ -1318,7 +1635,7 @@ def _by_number(name: str) -> tuple[int, str]:
 def _differ(path: PathValues, said: Mapping[int, str]) -> bool:
     """Return whether a path has, in some row, another text than what was said there."""
     for row, text in path.values.items():
-        if row in said and not _same([str(text)], [said[row]]):
+        if row in said and not are_same([str(text)], [said[row]]):
             return True
     return False
 
@@ -1349,85 +1666,18 @@ def _keys(path: str) -> list[str]:
     return re.split(r"[.\[]", path)
 
 
-def _holds(whole: PathValues, part: PathValues) -> bool:
-    """Return whether a path holds the text of another in most rows."""
-    held = 0
-    for row, text in part.values.items():
-        held += any(_plain(str(text)) in _plain(other) for other in whole.texts(row))
-    return 2 * held > len(part.values)
+def _outermost(paths: Sequence[PathValues]) -> list[PathValues]:
+    """Return paths without those that lead into an earlier one."""
+    kept: list[PathValues] = []
+    for path in paths:
+        if not _leads_into(path.path, [other.path for other in kept]):
+            kept.append(path)
+    return kept
 
 
-def _plain(text: str) -> str:
-    return " ".join(text.split()).casefold()
+def _or(columns: Sequence[str]) -> str:
+    return _joined(list(map(repr, columns)), " or ")
 
 
-def _same(texts: Iterable[str], others: Iterable[str]) -> bool:
-    """Return whether texts are the same but for white space, also if one has them joined."""
-    return _plain(" ".join(texts)) == _plain(" ".join(others))
-
-
-def _telling_words(text: str) -> set[str]:
-    """Return the words of a text that say what it is about, as far as their length shows."""
-    return {word for word in re.findall(r"\w+", text) if len(word) >= _LONG_WORD}
-
-
-def _has_letters(path: PathValues) -> bool:
-    return any(any(map(str.isalpha, str(text))) for text in path.values.values())
-
-
-def _has_documents(path: PathValues) -> bool:
-    return path.kind == "documents" or (path.kind == "texts" and _has_spaces(path))
-
-
-def _documents_first(path: PathValues) -> tuple[bool, int, str]:
-    return (path.kind != "documents", len(path.keys), path.path)
-
-
-def _is_text_of_sentences(path: PathValues) -> bool:
-    return path.kind == "text" and _are_sentences(path)
-
-
-def _has_spaces(path: PathValues) -> bool:
-    return any(" " in text for text in chain.from_iterable(map(path.texts, path.values)))
-
-
-def _length(path: PathValues) -> float:
-    texts = [len(str(text)) for text in path.values.values()]
-    return sum(texts) / len(texts)
-
-
-def _asks(path: PathValues) -> int:
-    return sum(str(text).rstrip().endswith(("?", "？", "؟")) for text in path.values.values())
-
-
-def _are_sentences(path: PathValues) -> bool:
-    """Return whether most texts have several words."""
-    long = sum(len(str(text).split()) >= _SENTENCE for text in path.values.values())
-    return 2 * long > len(path.values)
-
-
-def _are_passages(path: PathValues) -> bool:
-    """Return whether most texts are sentences, and not the names of documents."""
-    texts = list(chain.from_iterable(path.texts(row) for row in path.values))
-    names = [text for text in texts if _is_name(text)]
-    return 2 * len(names) < len(texts)
-
-
-def _is_name(text: str) -> bool:
-    short = len(text.split()) < _SENTENCE and text.rstrip()[-1:] not in (".", "!", "?", "。")
-    return short or bool(_FILE.search(text))
-
-
-def _is_answered(messages: object) -> bool:
-    """Return whether the last question of a conversation has an answer."""
-    last = exchanges(messages_in(messages) or ())[-1:]
-    return any(exchange.answer is not None for exchange in last)
-
-
-def _or(names: Sequence[str]) -> str:
-    quoted = list(map(repr, names))
-    return " or ".join(filter(None, (", ".join(quoted[:-1]), quoted[-1])))
-
-
-def _and(names: Sequence[str]) -> str:
-    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+def _joined(names: Sequence[str], last: str) -> str:
+    return last.join(filter(None, (", ".join(names[:-1]), names[-1])))

@@ -4,7 +4,7 @@ lists."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
@@ -43,6 +43,8 @@ _ID = (
     "docno",
     "pid",
 )
+_ID_OF_A_PART = ("chunk_id", "segment_id", "node_id", "id_", "passage_id", "pid")
+"""Names of the id of a part of a document, which stands beside that of the document."""
 _SCORE = ("score", "document.score", "_score", "relevance_score", "similarity")
 _AROUND = (
     "kwargs",
@@ -91,11 +93,7 @@ def document(item: Any) -> dict[str, Any] | None:
         return _pair(*item) if len(item) == 2 else None
     if not isinstance(item, Mapping):
         return None
-    for name in _AROUND:
-        inner = item.get(name)
-        # most names are those of nothing or of a text, which are known sooner than an object
-        if inner is not None and not isinstance(inner, str) and isinstance(inner, Mapping):
-            item = {**item, **inner}
+    item = _with_inner(item)
     metadata = item.get("metadata")
     text = _first(item, _TEXT, str)
     if text is None and isinstance(metadata, Mapping):
@@ -109,6 +107,16 @@ def document(item: Any) -> dict[str, Any] | None:
     }
     fields["score"] = _first(item, _SCORE, (int, float))
     return {name: value for name, value in fields.items() if value is not None}
+
+
+def _with_inner(item: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return an object with the fields of the object within that has the text."""
+    for name in _AROUND:
+        inner = item.get(name)
+        # `isinstance` of an abstract class is slow, and most values are None or a text.
+        if inner is not None and not isinstance(inner, str) and isinstance(inner, Mapping):
+            item = {**item, **inner}
+    return item
 
 
 def _pair(first: Any, second: Any) -> dict[str, Any] | None:
@@ -170,7 +178,9 @@ def listed(value: Any) -> list[Any]:
 
 def _of_lists(value: Mapping[str, Any]) -> list[Any]:
     """Return the documents of an object with a list for each of their fields, as Chroma and data
-    sets have them."""
+    sets have them; the sentences beside the text of a document are parts of it."""
+    if _first(value, _TEXT, str) is not None:
+        return []
     for name in _TEXTS:
         texts = value.get(name)
         if (
@@ -183,11 +193,17 @@ def _of_lists(value: Mapping[str, Any]) -> list[Any]:
         if isinstance(texts, list) and texts and isinstance(texts[0], Mapping):
             return texts  # documents under the name of a text
         if isinstance(texts, list):
-            ids, titles = (_beside(value.get(key), len(texts)) for key in ("ids", "title"))
-            texts = ["".join(text) if isinstance(text, list) else text for text in texts]
-            rows = zip(texts, ids, titles, strict=True)
-            return [{"text": text, "id": name, "title": title} for text, name, title in rows]
+            return _with_ids_beside(texts, value)
     return []
+
+
+def _with_ids_beside(texts: Sequence[Any], value: Mapping[str, Any]) -> list[Any]:
+    """Return texts as documents with the ids and titles in the lists beside theirs."""
+    ids, titles = (_beside(value.get(key), len(texts)) for key in ("ids", "title"))
+    # HotpotQA has each document as a list of its sentences.
+    texts = ["".join(text) if isinstance(text, list) else text for text in texts]
+    rows = zip(texts, ids, titles, strict=True)
+    return [{"text": text, "id": name, "title": title} for text, name, title in rows]
 
 
 def _beside(values: Any, count: int) -> list[Any]:
@@ -200,9 +216,7 @@ def _by_id(value: Mapping[str, Any]) -> list[Any]:
     """Return the documents of an object that has them by their ids."""
     if not value or document(value) is not None or not _NOT_IDS.isdisjoint(value):
         return []
-    texts = [item for item in value.values() if isinstance(item, str)]
-    alone = len(value) == 1 and not any(map(_ID_SIGN.search, value))
-    if len(texts) == len(value) and any(" " in text for text in texts) and not alone:
+    if _are_texts_by_id(value):
         return [{"id": name, "text": text} for name, text in value.items()]
     found = {name: document(item) for name, item in value.items() if isinstance(item, Mapping)}
     return (
@@ -210,6 +224,46 @@ def _by_id(value: Mapping[str, Any]) -> list[Any]:
         if all(found.values())
         else []
     )
+
+
+def _are_texts_by_id(value: Mapping[str, Any]) -> bool:
+    """Return whether an object has texts by ids, and not a text under the name of a field."""
+    texts = [item for item in value.values() if isinstance(item, str)]
+    is_field = len(value) == 1 and not any(map(_ID_SIGN.search, value))
+    # Single words are values of settings, as in {"model": "gpt-4o", "index": "faq"}.
+    return len(texts) == len(value) and any(" " in text for text in texts) and not is_field
+
+
+def is_span(item: Any) -> bool:
+    """Return whether an object says where its text begins or ends in another."""
+    return isinstance(item, Mapping) and not _SPAN.isdisjoint(_with_inner(item))
+
+
+def share_an_id(items: Iterable[Any]) -> bool:
+    """Return whether documents with different texts have the same id, as the parts of one document
+    have."""
+    texts: dict[str, str] = {}
+    for found in filter(None, map(document, items)):
+        if "id" in found and texts.setdefault(str(found["id"]), found["text"]) != found["text"]:
+            return True
+    return False
+
+
+def ids_of_parts(items: Sequence[Any]) -> list[str] | None:
+    """Return the ids of the parts of documents that share an id, as Dify has a `segment_id` beside
+    `document_id`; None if some part has no id of its own."""
+    objects = [_with_inner(item) if isinstance(item, Mapping) else {} for item in items]
+    for key in _ID_OF_A_PART:
+        names = [str(_first(item, (key,), (str, int)) or "") for item in objects]
+        if all(names) and not share_an_id(
+            {"text": text, "id": name} for text, name in zip(_texts_in(items), names, strict=True)
+        ):
+            return names
+    return None
+
+
+def _texts_in(items: Iterable[Any]) -> list[str]:
+    return [found["text"] if found else "" for found in map(document, items)]
 
 
 def text_path(item: Any, text: str) -> str | None:
@@ -257,7 +311,7 @@ _TEXTS_BESIDE = (
 """Names of documents beside a message, which may be texts."""
 _OBJECTS_BESIDE = ("search_results", "sources", "results", "references", "reference", "citations")
 """Names of documents beside a message. Texts under these names are addresses or titles."""
-_SPAN = frozenset(("start", "end", "start_index", "end_index"))
+_SPAN = frozenset(("start", "end", "start_index", "end_index", "startIndex", "endIndex"))
 """Keys of a citation whose text is a part of the answer, as in Cohere's API."""
 
 

@@ -20,9 +20,13 @@ Words = tuple[str, ...]
 def words_of(name: str) -> Words:
     """Return the words in a name, in lower case and singular: `userQueries_2` has user and
     query."""
-    spaced = re.sub("(?<=[a-z])(?=[A-Z])", " ", name).lower()
-    plain = unicodedata.normalize("NFC", _MARKS.sub("", unicodedata.normalize("NFD", spaced)))
-    return tuple(singular(word) for word in _LETTERS.findall(plain))
+    spaced = re.sub("(?<=[a-z])(?=[A-Z])", " ", name)
+    return tuple(singular(word) for word in _LETTERS.findall(_without_accents(spaced)))
+
+
+def _without_accents(name: str) -> str:
+    decomposed = unicodedata.normalize("NFD", name.lower())
+    return unicodedata.normalize("NFC", _MARKS.sub("", decomposed))
 
 
 _MARKS = re.compile(r"[\u0300-\u036f]")
@@ -50,9 +54,13 @@ def _list(text: str) -> tuple[str, ...]:
 _GOLD = frozenset(
     _list(
         "reference truth gold golden expected ideal target correct gt right annotated annotation"
-        " referenz referencia musterantwort 参考答案 标准答案 模範解答"
+        " referenz referencia musterantwort attendu attendue esperado esperada atteso attesa"
+        " erwartet erwartete verwacht oczekiwana oczekiwany ожидаемый эталонный эталон"
+        " 参考答案 标准答案 模範解答"
     )
 )
+_RIGHT = frozenset(_list("correct right annotated annotation"))
+"""Words of these that verdicts have too."""
 _DOCUMENT = frozenset(
     _list(
         "context chunk passage document doc source retrieved evidence snippet hit retrieval"
@@ -60,24 +68,35 @@ _DOCUMENT = frozenset(
         " retriever material background premise kb corpus wiki wikipedia reranked rerank reranker"
         " observation neighbor neighbour attachment quote quotation transcript story tool"
         " kontext kontexte kontekst contexto contexte contesto dokument dokumente documento"
-        " fundstelle textstelle quelle контекст документ"
+        " fundstelle fundstellen textstelle textstellen quelle quellen fuente fonte"
+        " canh konteks baglam konteksti контекст документ سياق"
         " 上下文 文脈 コンテキスト 段落 文档 컨텍스트 문맥"
     )
 )
 """Words that say that something is a document."""
 _DOCUMENT_IN_A_LIST = frozenset(
-    _list("reference result match record page support text content fact citation")
+    _list(
+        "reference result match record page support text content fact citation attribution"
+        " highlight"
+    )
 )
 """Words that say so of lists of documents or of passages."""
+_CONTENT = frozenset(
+    _list("text content body section information info memory extract highlight supporting cited")
+)
+"""Words that say so of whole sentences, where other columns are read as questions and answers."""
 _ANSWER = _list(
     "answer response output prediction completion generated generation reply hypothesis candidate"
     " pred predicted resp ans assistant bot apimessage hyp antwort antworten respuesta resposta"
-    " risposta reponse antwoord svar odpoved odpowiedz ответ 答案 回答 回复 답변"
+    " risposta reponse antwoord svar odpoved odpowiedz loi jawaban cevap"
+    " yanit vastaus valasz raspuns ответ відповідь απαντηση جواب"
+    " 答案 回答 回复 답변"
     " result summary claim text"
 )
 _QUESTION = _list(
     "question query prompt input message ask instruction utterance request user human problem task"
-    " frage fragen anfrage pregunta consulta pergunta domanda vraag fraga otazka pytanie вопрос"
+    " frage fragen anfrage pregunta consulta pergunta domanda vraag fraga otazka pytanie hoi"
+    " pertanyaan soru kysymys kerdes intrebare вопрос питання ερωτηση سؤال"
     " запрос 问题 問題 质询 質問 질문"
 )
 _WORDS = {"question": _QUESTION, "answer": _ANSWER}
@@ -109,7 +128,15 @@ _IDS = frozenset(
     _list("id ids idx docid pid uid uuid key docno number name title file path url uri uris source")
 )
 """Words at the end of the names of lists of ids."""
-_OF_DEVELOPERS = frozenset({"error", "log"})
+_OF_DEVELOPERS = frozenset({"error", "log", "judge", "grader", "evaluator"})
+_NO_SENTENCE = frozenset(
+    _list(
+        "term position level index rank offset label style domain split count length score topic"
+        " rating grade tag time date type"
+    )
+)
+"""Words of properties that are no sentences: a list of sentences under such a name is another
+thing, as `long_term` is a memory."""
 _OF_A_SYSTEM = frozenset(_list("prompt message instruction text content"))
 """What a name with `system` ends with that means the instructions of a model, as `system` alone
 does: a `system_answer` is an answer."""
@@ -130,13 +157,20 @@ _ABOUT = frozenset(
     _list(
         "thought cot rationale justification critique note plan analysis scratchpad rubric"
         " criterion criteria guideline persona scenario description followup follow distractor"
-        " paraphrase rewritten rewrite decomposition step keyword entity option choice claim"
+        " decomposition step keyword entity option choice claim"
         " statement sentence nugget review question query instruction history example turn event"
         " hint synonym alias aspect issue error warning log call skill goal"
-        " summary abstract incorrect wrong negative"
+        " summary abstract incorrect wrong negative conversation dialogue dialog session thread"
+        " meeting remark memo detail overview introduction intro bio profile caption opinion"
+        " assessment evaluation verdict judgment judgement disclaimer tip purpose motivation"
+        " objective headline recommendation suggestion advice"
     )
 )
 """Words of columns of texts that are about a sample, whatever the texts look like."""
+
+
+_REWORDED = frozenset(_list("paraphrase rewritten rewrite"))
+"""Words of lists of questions or answers in other words; one text may be an answer."""
 
 
 def describes(words: Sequence[str]) -> bool:
@@ -144,6 +178,11 @@ def describes(words: Sequence[str]) -> bool:
     if not words or words[-1] in _NO_TEXT or not _OF_DEVELOPERS.isdisjoint(words):
         return True
     return "system" in words and (len(words) == 1 or words[-1] in _OF_A_SYSTEM)
+
+
+def is_of_a_system(words: Words) -> bool:
+    """Return whether a name is that of what a system says: its instructions, or its answers."""
+    return len(words) == 2 and words[0] == "system" and words[1] in _OF_A_SYSTEM - {"prompt"}
 
 
 def is_generic(words: Words) -> bool:
@@ -158,7 +197,16 @@ def names_ids(words: Sequence[str]) -> bool:
 
 def is_gold(words: Collection[str]) -> bool:
     """Return whether words of a name say that something is a reference, written by people."""
-    return not _GOLD.isdisjoint(words) and "retrieved" not in words
+    gold = _GOLD.intersection(words)
+    if "citation" in words:
+        gold -= {"reference"}  # what a citation refers to
+    return bool(gold) and "retrieved" not in words
+
+
+def names_a_gold_text(words: Collection[str]) -> bool:
+    """Return whether words of a name say that it has reference texts, and not only that something
+    is right, as `Correct?` does."""
+    return not _PLAIN_ANSWER.isdisjoint(words) or not (_GOLD - _RIGHT).isdisjoint(words)
 
 
 def speaks_of_documents(words: Collection[str], *, listed: bool = False) -> bool:
@@ -193,9 +241,25 @@ def names_documents(name: str, *, in_sentences: bool) -> bool:
     return in_sentences and not weak.isdisjoint(words)
 
 
+def may_have_passages(name: str) -> bool:
+    """Return whether a column of whole sentences may be that of passages by its name, as `body` is,
+    and as `ticket_body` and `answer_text` are not."""
+    words = words_of(name)
+    if not words or describes(words) or is_gold(words):
+        return False
+    return set(words) <= _CONTENT or names_documents(name, in_sentences=True)
+
+
+def names_gold_documents(name: str) -> bool:
+    """Return whether a name says that documents are those that people chose, as `gold_passages`
+    are."""
+    words = words_of(name)
+    return is_gold(words) and speaks_of_documents(words) and not describes(words)
+
+
 def is_singular(name: str) -> bool:
     """Return whether the last word of a name is singular."""
-    return name.lower().endswith(words_of(name)[-1:] or ("",))
+    return _without_accents(name).endswith(words_of(name)[-1:] or ("",))
 
 
 def by_a_system(name: str) -> bool:
@@ -227,7 +291,19 @@ def may_answer(name: str) -> bool:
     words = words_of(name)
     if is_gold(words) or describes(words) or speaks_of_documents(words):
         return False
-    return not (_PLAIN_ANSWER | {"result", "summary"}).isdisjoint(words)
+    return not _PLAIN_ANSWER.isdisjoint(words)
+
+
+def may_sum_up(name: str) -> bool:
+    """Return whether a column of sentences that speak of the answer may be that of answers: a
+    `summary` may also be that of a talk."""
+    words = words_of(name)
+    aside = _ABOUT - {"summary"}
+    if is_gold(words) or describes(words) or speaks_of_documents(words):
+        return False
+    if not aside.isdisjoint(words):
+        return False
+    return not {"result", "summary"}.isdisjoint(words)
 
 
 def may_reply(name: str) -> bool:
@@ -248,6 +324,30 @@ def says_nothing_of_its_kind(name: str) -> bool:
     fields = _PLAIN_ANSWER | _DOCUMENT | {*_QUESTION}
     known = describes(words) or is_gold(words) or not fields.isdisjoint(words)
     return not known and _ABOUT.isdisjoint(words)
+
+
+def says_nothing_of_a_list(name: str, *, in_sentences: bool = False) -> bool:
+    """Return whether a name does not say what a list of texts is: `sentences` may be those of a
+    document, `inputs` what a model was given, and `candidates` what was found.
+
+    Args:
+        name: The name.
+        in_sentences: Whether the texts are whole sentences.
+    """
+    words = words_of(name)
+    if words == ("input",):
+        return True
+    if not _REWORDED.isdisjoint(words):
+        return False
+    aside = _ABOUT - {"sentence"}
+    telling = set(words) - {"sentence", "candidate"}
+    if in_sentences and words[-1:] and words[-1] in _NO_SENTENCE:
+        telling -= _NO_SENTENCE
+    elif words[-1:] != ("sentence",) and "candidate" not in words:
+        return says_nothing_of_its_kind(name)
+    if not aside.isdisjoint(words):
+        return False
+    return not telling or says_nothing_of_its_kind(" ".join(telling))
 
 
 def rank_of_text(field: str, keys: Sequence[Words]) -> tuple[int, ...] | None:

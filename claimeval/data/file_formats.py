@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import gzip
 import io
+import re
 import shlex
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, cast
 
@@ -68,6 +69,25 @@ _CONVERSIONS = {
 """Commands that convert files of other formats."""
 
 
+def sheet_in(path: Path, sheet: str | None) -> str | None:
+    """Return the sheet that was named, for a file beside the data, or None if it has no sheets."""
+    return sheet if path.suffix.lower() in SPREADSHEETS else None
+
+
+def sheet_of_data(
+    data: Path | None,
+    sheet: str | None,
+    beside: str | Path | None,
+) -> str | None:
+    """Return the sheet that was named, for the data; None if only the file beside them has
+    sheets."""
+    if data is None or beside is None:
+        return sheet
+    if sheet_in(Path(beside), sheet) is None:
+        return sheet
+    return sheet_in(data, sheet)
+
+
 def format_of(path: Path) -> str:
     """Return the format of a file by its name, without the suffix of a compression.
 
@@ -104,6 +124,36 @@ def encoding_of(path: Path) -> str:
     if pairs and not any(start[: 2 * pairs : 2]) and all(start[1::2]):
         return "utf-16-be"
     return "utf-8-sig"
+
+
+_LOOKED_AT = 2000
+"""Bytes from which the encoding of a text is guessed."""
+_EXCERPT = 12
+"""Characters by which a reader sees whether an encoding is the right one."""
+_NOT_ASCII = re.compile(rb"[\x80-\xff]+")
+
+
+def guessed_encodings(data: bytes) -> list[tuple[str, str]]:
+    """Return encodings that a text may have which is not UTF-8, the likeliest first, and the
+    beginning of what is not ASCII in it as each of them reads it.
+
+    Letters with accents stand between others, while Cyrillic, Chinese and Japanese ones stand
+    together. Which of these a text is, only a reader sees.
+    """
+    start = next(_NOT_ASCII.finditer(data)).start()
+    data = data[start : start + _LOOKED_AT]
+    runs = _NOT_ASCII.findall(data)
+    stand_together = 2 * len(runs) < sum(map(len, runs))
+    others = ("CP1251", "GB18030", "SHIFT_JIS", "BIG5", "CP949") if stand_together else ()
+    whole = data.rpartition(b"\n")[0] or data
+    guesses: list[tuple[str, str]] = []
+    for name in (*others, "CP1252"):
+        with suppress(UnicodeDecodeError):
+            line, _, _ = whole.decode(name).partition("\n")
+            excerpt = line[:_EXCERPT].strip()
+            guesses.append((name, excerpt))
+    # Every byte is a character of it, and few texts are in it that are not in Windows-1252.
+    return guesses or [("ISO-8859-1", whole[:_EXCERPT].decode("iso-8859-1"))]
 
 
 @contextmanager

@@ -8,9 +8,8 @@ or a passage; neither for a label of the whole sample), and a label or grade. Op
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
-from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from claimeval.data.rows import SourceRow, read_rows, unguarded
 from claimeval.judging.recorded import Vocabulary
@@ -80,11 +79,13 @@ class LabelFile:
         words: Collection[str] = (),
         parts: Collection[Part] = (),
         place: Callable[[HumanLabel], HumanLabel] = lambda label: label,
+        sheet: str | None = None,
     ) -> None:
         """`words` are labels of the run's scales in addition to the labels of claims. `parts` are
         what the claims of the run were assessed against: other evidence is refused unless samples
-        have it too. Without `parts`, any is accepted."""
+        have it too. Without `parts`, any is accepted. `sheet` is that of a spreadsheet."""
         self._paths = paths
+        self._sheet = sheet
         self._words = words
         self._parts = parts
         self._place = place
@@ -95,7 +96,7 @@ class LabelFile:
     def __iter__(self) -> Iterator[HumanLabel]:
         self.blank = self.undecided = labeled = 0
         columns: dict[str, None] = {}
-        for row in chain.from_iterable(map(label_rows, self._paths)):
+        for row in self._rows():
             if not labeled:
                 columns |= dict.fromkeys(row.fields)
             human_label = label(row, self._words)
@@ -118,6 +119,10 @@ class LabelFile:
                 f"{files} no labels: {counts}. Fill the column `label` ({', '.join(_EXAMPLES)})"
             )
 
+    def _rows(self) -> Iterator[SourceRow]:
+        for path in self._paths:
+            yield from label_rows(path, self._sheet)
+
     def _check_evidence(self, evidence: Evidence | None, row: SourceRow) -> None:
         known = (*self._parts, *BUILT_IN)
         if evidence and self._parts and evidence.part not in known:
@@ -125,10 +130,10 @@ class LabelFile:
             raise DataError(f"{row.location}, against: {error}")
 
 
-def label_rows(path: Path) -> Iterator[SourceRow]:
-    """Yield the rows of a label file; in tables, apostrophes that protect cells from spreadsheets
-    are removed."""
-    for row in read_rows(path, texts=_TEXTS):
+def label_rows(path: Path, sheet: str | None = None) -> Iterator[SourceRow]:
+    """Yield the rows of a label file, or of a sheet of it; in tables, apostrophes that protect
+    cells from spreadsheets are removed."""
+    for row in read_rows(path, texts=_TEXTS, sheet=sheet):
         if path.suffix.lower() in (".csv", ".tsv"):
             row = row._replace(fields={name: unguarded(cell) for name, cell in row.fields.items()})
         yield row
@@ -143,17 +148,8 @@ def label(row: SourceRow, words: Collection[str] = ()) -> HumanLabel | None:
             f"{row.location}: a label needs the id of its sample (one of"
             f" {', '.join(NAMES['sample'])}) or its question"
         )
-    word = values.pop("label")
-    number = values.pop("grade")
-    if _empty(word) and _empty(number):
-        return None
-    scale_word = next((known for known in words if known == str(word).strip().casefold()), None)
-    meaning, grade = (
-        (None, None) if scale_word else parse_label(number if _empty(word) else word, row.location)
-    )
-    if not _empty(number):
-        grade = parse_label(number, row.location)[1]
-    if meaning is None and grade is None and scale_word is None:
+    meaning = _meaning(values.pop("label"), values.pop("grade"), words, row.location)
+    if meaning is None:
         return None
     texts = {field: None if value is None else str(value) for field, value in values.items()}
     texts["sample"] = ""
@@ -161,13 +157,43 @@ def label(row: SourceRow, words: Collection[str] = ()) -> HumanLabel | None:
         texts["sample"] = id_text(values["sample"], f"{row.location}, sample")
     against = texts.pop("against")
     evidence = None if against is None else Evidence(part=against)
-    return HumanLabel.model_validate(
-        {**texts, "evidence": evidence, "label": meaning, "grade": grade, "word": scale_word}
-    )
+    return HumanLabel.model_validate({**texts, "evidence": evidence, **meaning._asdict()})
+
+
+class _StatedLabel(NamedTuple):
+    """What a person stated, in the fields of a label."""
+
+    label: Label | None = None
+    grade: int | None = None
+    word: str | None = None
+    """A word of the run's own scales."""
+
+
+def _meaning(word: Any, number: Any, words: Collection[str], location: str) -> _StatedLabel | None:
+    """Return what the cells for a label and a grade state; None if they are blank or undecided.
+
+    Args:
+        word: The cell for a label.
+        number: The cell for a grade.
+        words: Words of the run's own scales.
+        location: Where the row is.
+    """
+    if _empty(word) and _empty(number):
+        return None
+    known = next((one for one in words if one == str(word).strip().casefold()), None)
+    meaning = _StatedLabel(word=known)
+    # A word of the run's scale is no label of claims: "polite" would be an unknown label.
+    if known is None:
+        meaning = _StatedLabel(*parse_label(number if _empty(word) else word, location))
+    if not _empty(number):
+        meaning = meaning._replace(grade=parse_label(number, location)[1])
+    return None if meaning == _StatedLabel() else meaning
 
 
 def parse_label(
-    value: Any, location: str, words: Vocabulary = _WORDS
+    value: Any,
+    location: str,
+    words: Vocabulary = _WORDS,
 ) -> tuple[Label | None, int | None]:
     """Return the label and the grade that a value stands for, or neither if the annotator was
     undecided.
@@ -176,6 +202,7 @@ def parse_label(
     which one counts.
     """
     text = str(value).strip()
+    # `true` is a yes; as a number it would be the grade 1.
     if isinstance(value, bool):
         return _PLAIN[value], None
     meaning = words.meaning(text)

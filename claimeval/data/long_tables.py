@@ -105,6 +105,8 @@ class LongTable:
     def __init__(self, name: str) -> None:
         self._name = name
         self._rows = 0
+        self._below = 0
+        """Rows with a document alone, below one with an answer."""
         self._groups: dict[int, _Repeated] = {}
         self._answered: tuple[str, Mapping[str, object]] | None = None
         """The question and the cells of the last row with an answer."""
@@ -123,12 +125,14 @@ class LongTable:
                 self._answered = (sample.question, cells)
                 self._add(sample, cells, layout)
             elif self._answered and self._answered[0] == sample.question:
-                # an answer that stands only in the first of its rows
+                # Exports with a row a document often write the answer into the first of them only.
                 above = self._answered[1]
                 cells = {
                     name: above.get(name) if _blank(cell) else cell for name, cell in cells.items()
                 }
                 self._add(sample, cells, layout)
+        elif layout.document and self._answered and not sample.answer:
+            self._below += _single_document(sample, cells, layout) is not None
         if not self.open:
             self.check()
 
@@ -138,21 +142,14 @@ class LongTable:
         return self._rows < LOOKED_AT
 
     def _add(self, sample: Sample, cells: Mapping[str, object], layout: Layout) -> None:
-        assert layout.document, "there is one"
-        document = cells[layout.document]
-        if layout.mapped:
-            contexts = sample.contexts or ()
-            if len(contexts) != 1 or (layout.has_id and not isinstance(document, str)):
-                return
-            document = contexts[0].text
-        if not isinstance(document, str):
+        document = _single_document(sample, cells, layout)
+        if document is None:
             return
+        assert layout.document, "there is one"
+        # Scores differ from document to document, so numbers with decimals do not tell rows apart.
         same = [name for name in layout.other if not isinstance(cells[name], float)]
         key = hash(tuple([str(cells[name]) for name in same]))
-        for name, value in cells.items():
-            if isinstance(value, int) or (isinstance(value, str) and len(value) <= _SHORT):
-                self._values.setdefault(name, set()).add(hash(value))
-                self._pairs.setdefault(name, set()).add((key, hash(value)))
+        self._add_values(key, cells)
         if (group := self._groups.get(key)) is None:
             self._groups[key] = _Repeated(hash(document))
             return
@@ -162,13 +159,28 @@ class LongTable:
             self._column = layout.document
             self._mapped = layout.mapped
 
+    def _add_values(self, key: int, cells: Mapping[str, object]) -> None:
+        """Add the cells of a row of a group that may join its rows, which a long text does not."""
+        for name, value in cells.items():
+            if isinstance(value, int) or (isinstance(value, str) and len(value) <= _SHORT):
+                self._values.setdefault(name, set()).add(hash(value))
+                self._pairs.setdefault(name, set()).add((key, hash(value)))
+
     def check(self, likeliest: Mapping[str, str | Sequence[str]] | None = None) -> None:
         """Raise DataError if at least half of the rows repeat a question with its answer for
         another document.
 
         `likeliest` are the paths of fields that have to be named as well.
         """
+        if self._below > 1 and 3 * self._below >= self._rows:
+            raise DataError(
+                f"{self._name} seems to have one row a document: {self._below:,} of"
+                f" {self._rows:,} rows have a document and neither a question nor an answer, as"
+                " below a merged cell. Write both into each row (in pandas: frame.ffill())",
+                kind=ONE_ROW_A_DOCUMENT,
+            )
         rows = sum(group.rows for group in self._groups.values() if group.differ)
+        # Half of the rows: a log has a few questions that were asked twice about other documents.
         if not rows or 2 * rows < self._rows:
             return
         named = likeliest or ({} if self._mapped else {"contexts": self._column})
@@ -197,12 +209,26 @@ class LongTable:
         return best[0] if best else ",".join(steady)
 
 
+def _single_document(sample: Sample, cells: Mapping[str, object], layout: Layout) -> str | None:
+    """Return the text of the only document of a row; None if it has several or none."""
+    document = cells[layout.document or ""]
+    if layout.mapped:
+        contexts = sample.contexts or ()
+        # A list with one document, in rows that have ids, is what a retriever of one returns.
+        if len(contexts) != 1 or (layout.has_id and not isinstance(document, str)):
+            return None
+        document = contexts[0].text
+    return document if isinstance(document, str) else None
+
+
 def _blank(cell: object) -> bool:
     return cell is None or cell == "" or cell != cell
 
 
 def joined(
-    rows: Iterable[Row], group: str, layout: Callable[[SourceRow], Layout]
+    rows: Iterable[Row],
+    group: str,
+    layout: Callable[[SourceRow], Layout],
 ) -> Iterator[Row | SourceRow]:
     """Yield one row for the rows with equal values of a column, or of several columns, with a list
     of their documents.
@@ -255,17 +281,21 @@ def _joined(name: str, number: int, rows: list[SourceRow], layout: Layout, group
                 f" {first.location}, though {group} is {name!r} in both; rows to join differ in"
                 " their documents alone"
             )
-    ranks = [
-        field for field in first.fields if _describes_document(field) and _words(field) & _RANK
-    ]
-    if ranks:
-        with suppress(ValueError):  # no number
-            rows = sorted(rows, key=lambda row: float(str(row.fields.get(ranks[0]))))
-    documents = [_document(row, layout.document, kept) for row in rows]
+    documents = [_document(row, layout.document, kept) for row in _by_rank(rows)]
     column = layout.document if layout.mapped else "contexts"
     own = {} if layout.named else {"id": name}
     fields = {**own, **kept, column: _with_distinct_ids(documents)}
     return SourceRow(first.location, number, fields, first.origin)
+
+
+def _by_rank(rows: Sequence[SourceRow]) -> Sequence[SourceRow]:
+    """Return rows in the order of a column with their ranks, if there is one."""
+    names = rows[0].fields
+    ranks = [name for name in names if _describes_document(name) and _words(name) & _RANK]
+    if ranks:
+        with suppress(ValueError):  # no number
+            return sorted(rows, key=lambda row: float(str(row.fields.get(ranks[0]))))
+    return rows
 
 
 def _first_difference(row: SourceRow, kept: Mapping[str, object]) -> str | None:

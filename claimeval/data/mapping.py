@@ -199,17 +199,19 @@ def parse_mapping(given: MappingSpec | None, **settings: str | None) -> RowMappi
             " draft"
         )
     given_settings = {key: value for key, value in settings.items() if value}
-    mapping = _parsed({**content, **given_settings}, name)
-    if mapping.preset and not mapping.of_spans and mapping.preset not in presets():
+    return _over_preset(_parsed({**content, **given_settings}, name))
+
+
+def _over_preset(mapping: RowMapping) -> RowMapping:
+    """Return a mapping over that of the preset that it names. Raises UsageError if there is
+    none."""
+    if not mapping.preset:
+        return mapping
+    if mapping.of_spans:
+        return RowMapping(preset=mapping.preset).overridden_by(mapping)
+    if mapping.preset not in presets():
         raise unknown_name("preset", mapping.preset, presets())
-    if mapping.preset:
-        known = (
-            RowMapping(preset=mapping.preset)
-            if mapping.of_spans
-            else presets()[mapping.preset].mapping
-        )
-        mapping = known.overridden_by(mapping)
-    return mapping
+    return presets()[mapping.preset].mapping.overridden_by(mapping)
 
 
 def _parsed(content: Mapping[str, Any], name: str) -> RowMapping:
@@ -251,7 +253,9 @@ def described(mapping: RowMapping, rows: Sequence[SourceRow]) -> RowMapping:
 
 
 def _paths_with_values(
-    field: str, paths: Sequence[str], rows: Sequence[SourceRow]
+    field: str,
+    paths: Sequence[str],
+    rows: Sequence[SourceRow],
 ) -> dict[str, None]:
     """Return the paths of a field that some row has, and for a pattern the columns it matches."""
     used: dict[str, None] = {}
@@ -323,6 +327,7 @@ def _mapped(row: SourceRow, mapping: RowMapping) -> SourceRow:
         if given and not any(starts) and "" not in paths:
             continue
         values[column] = _value(row.fields, field, paths, mapping)
+        # A preset names an id that a row may lack, and then its number is one.
         if field == "id" and not given and values[column] is None:
             values[column] = row.number
         used.update(chain.from_iterable(starts))
@@ -348,29 +353,38 @@ def _value(row: Mapping[str, Any], field: str, paths: Sequence[str], mapping: Ro
     all of a path, and a conversation those of all paths."""
     if field == "messages" and len(paths) > 1:
         return _conversation(row, paths)
+    if field in _DOCUMENT_LISTS:
+        return _documents_at(row, paths, mapping.split)
     empty: object = None
-    merged: list[Any] = []
     for path in paths:
         found = list(values_at(row, path)) if path else []
         if not found:
             empty = [] if field in LISTS and _is_empty_list(row, path) else empty
-        elif field in _DOCUMENT_LISTS:
-            items = chain.from_iterable(_documents(value, mapping.split) for value in found)
-            merged += [item for item in items if item not in merged]
-            empty = []
-        elif field in LISTS:
-            return _one(found)
-        else:
-            value = (
-                _text(found, field, mapping.join)
-                if field in ("question", "answer")
-                else _one(found)
-            )
-            if value is not None and (
-                not isinstance(value, str) or value.strip() or path == paths[-1]
-            ):
-                return value
-    return merged or empty
+            continue
+        is_text = field in ("question", "answer")
+        value = _text(found, field, mapping.join) if is_text else _one(found)
+        # A blank text gives way to the next path, and is a fact about the system at the last one.
+        is_blank = isinstance(value, str) and not value.strip()
+        if field in LISTS or (value is not None and (not is_blank or path == paths[-1])):
+            return value
+    return empty
+
+
+def _documents_at(
+    row: Mapping[str, Any],
+    paths: Sequence[str],
+    split: str | None,
+) -> list[Any] | None:
+    """Return the documents at all paths; None if they are not recorded, and an empty list if
+    nothing was retrieved."""
+    merged: list[Any] = []
+    is_recorded = False
+    for path in filter(None, paths):
+        found = list(values_at(row, path))
+        is_recorded = is_recorded or bool(found) or _is_empty_list(row, path)
+        items = chain.from_iterable(_documents(value, split) for value in found)
+        merged += [item for item in items if item not in merged]
+    return merged if is_recorded else None
 
 
 def _conversation(row: Mapping[str, Any], paths: Sequence[str]) -> list[Any] | None:
@@ -396,7 +410,9 @@ def _one(found: list[Any]) -> Any:
 
 def _documents(value: Any, split: str | None) -> list[Any]:
     value = opened(value)
-    return value.split(split) if split and isinstance(value, str) else documents.listed(value)
+    if split and isinstance(value, str):
+        return [part.strip() for part in value.split(split)]
+    return documents.listed(value)
 
 
 def _text(found: list[Any], field: str, join: str | None) -> object:
@@ -412,6 +428,7 @@ def _text(found: list[Any], field: str, join: str | None) -> object:
     if isinstance(parts, list) and (
         field == "question" or all(isinstance(part, str) for part in parts)
     ):
+        # Data sets such as SQuAD have one answer as a list of one.
         return parts[0] if len(parts) == 1 and isinstance(parts[0], str) else parts
     text = spoken(parts, "user" if field == "question" else "assistant")
     return value if text is None else text

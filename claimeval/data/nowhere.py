@@ -46,7 +46,10 @@ class Nowhere:
 
     @classmethod
     def of_samples(
-        cls, name: str, mapping: RowMapping, names: Mapping[str, Sequence[str]]
+        cls,
+        name: str,
+        mapping: RowMapping,
+        names: Mapping[str, Sequence[str]],
     ) -> Nowhere:
         """Return the caller's paths in a mapping; `names` are the default names of fields, which
         are no paths of the caller."""
@@ -119,11 +122,17 @@ def _nearest(path: str, known: Sequence[str]) -> str | None:
     by_spelling: dict[str, str] = {}
     for name in known:
         by_spelling.setdefault(name.casefold(), name)
+    if "." not in path and (ending := _ending_with(path, known)):
+        return ending  # `kind` is that of `metadata`, and not a misspelt `id`
     close = get_close_matches(path.casefold(), by_spelling, n=1, cutoff=0.6)
     if close:
         return by_spelling[close[0]]
-    last = path.rpartition(".")[2]
-    return next((name for name in known if name.rpartition(".")[2] == last), None)
+    return _ending_with(path.rpartition(".")[2], known)
+
+
+def _ending_with(key: str, known: Sequence[str]) -> str | None:
+    """Return the first path whose last key is this one."""
+    return next((name for name in known if name.rpartition(".")[2] == key), None)
 
 
 def _paths(value: Any, path: str = "", depth: int = 0) -> Iterator[str]:

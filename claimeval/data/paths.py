@@ -8,7 +8,7 @@ need no quotes. Lists and objects in texts are opened on the way.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import Any
@@ -28,11 +28,20 @@ LISTS = frozenset(
 )
 """Fields of a sample that take all values at a path; the others take one."""
 _SELECTED = re.compile(r"\[(\*|-?\d+|[^\[\]=]+=[^\[\]]*)\]\.?")
-_OF_TEXT = re.compile(r"\[(lines|paragraphs|numbered)\]")
+_OF_TEXT = re.compile(r"\[(lines|paragraphs|numbered|split:.*\S.*)\]", re.DOTALL)
 """A step into a text."""
+_SPLIT = "split:"
+_TAG = re.compile(r"<([A-Za-z][\w-]*)>")
+"""The name of an element between whose tags passages stand, as in `<doc id="1">...</doc>`."""
 _NUMBER = re.compile(r"(?:^|(?<=\s))\[(\d+)\](?=\s|$)")
 """The number before a passage: `[1] ... [2] ...`."""
+_LABEL = re.compile(r"(?:^|(?<=\n))[^\S\n]*[#*]*[^\S\n]*([^\W\d_]+)[^\S\n]+[\[(]?(\d+)[\])]?:[*]*")
+"""The label before a passage, at the beginning of a line: `Document 1:`, `Passage [1]:`."""
+_ITEM = re.compile(r"(?:^|(?<=\n))[^\S\n]*\(?(\d+)[.)](?=\s)")
+"""The number of an item at the beginning of a line: `1.`, `1)`, `(1)`."""
 _DIGITS = re.compile(r"(\d+)")
+_ANY_KEY = "*."
+"""A step to the values of all keys, such as names of systems that differ from row to row."""
 
 
 def is_path(text: str) -> bool:
@@ -51,24 +60,14 @@ def values_at(value: Any, path: str) -> Iterator[Any]:
     Args:
         value: A row, or a value in it.
         path: Names with dots; `[*]` for all items of a list, `[0]` and `[-1]` for one,
-            `[name=value]` for those with this value; `[lines]`, `[paragraphs]` and `[numbered]` for
-            the passages in a text; in a name of columns, `*` for any text, in the
-            order of the numbers in the names. A name after a list is looked for in all its items,
-            and a number is that of an item.
+            `[name=value]` for those with this value; `[lines]`, `[paragraphs]`, `[numbered]` and
+            `[split: ---]` for the passages in a text; in a name of columns, `*` for any text, in
+            the order of the numbers in the names; `*.` for any key. A name after a list is looked
+            for in all its items, and a number is that of an item.
     """
     value = opened(value)
     if isinstance(value, dict):
-        if path in value:
-            yield from () if value[path] is None else (value[path],)
-        elif is_pattern(path) and (names := [name for name in value if fnmatchcase(name, path)]):
-            names.sort(key=_natural)
-            yield from (value[name] for name in names if value[name] not in (None, ""))
-        else:
-            ends = [match.start() for match in re.finditer(r"[.\[]", path)]
-            for end in reversed(ends):  # the longest key first
-                if path[:end] in value:
-                    yield from values_at(value[path[:end]], path[end:].removeprefix("."))
-                    return
+        yield from _values_of_object(value, path)
     elif isinstance(value, list):
         selector, rest = _first_step(path)
         for item in _items(value, selector):
@@ -80,11 +79,38 @@ def values_at(value: Any, path: str) -> Iterator[Any]:
         yield from passages(value, step[1])
 
 
+def _values_of_object(value: dict[str, Any], path: str) -> Iterator[Any]:
+    if path in value:
+        yield from () if value[path] is None else (value[path],)
+    elif names := _matching(value, path):
+        yield from (value[name] for name in names if value[name] not in (None, ""))
+    elif key := _longest_key(value, path):
+        yield from values_at(value[key], path[len(key) :].removeprefix("."))
+    elif path.startswith(_ANY_KEY):
+        for inner in value.values():
+            yield from values_at(inner, path.removeprefix(_ANY_KEY))
+
+
+def _matching(value: Mapping[str, Any], path: str) -> list[str]:
+    """Return the keys that a pattern matches: `context_10` after `context_9`, since the order of
+    contexts is their rank."""
+    if not is_pattern(path):
+        return []
+    return sorted((name for name in value if fnmatchcase(name, path)), key=_natural)
+
+
+def _longest_key(value: Mapping[str, Any], path: str) -> str | None:
+    """Return the longest key that a path begins with: OpenTelemetry's `gen_ai.prompt` is one key,
+    and may stand beside a key `gen_ai`."""
+    ends = [match.start() for match in re.finditer(r"[.\[]", path)]
+    return next((path[:end] for end in reversed(ends) if path[:end] in value), None)
+
+
 def has(value: Any, path: str) -> bool | None:
     """Return whether a value has a path, also if it leads to a null; None if a null or an empty
     list on the way leaves it open."""
     value = opened(value)
-    if value is None or value == []:
+    if value in (None, []):
         return None if path else True
     if isinstance(value, dict):
         return _has_key(value, path)
@@ -98,9 +124,11 @@ def has(value: Any, path: str) -> bool | None:
 
 
 def passages(text: str, step: str) -> list[str]:
-    """Return the passages in a text: its lines, its paragraphs, or those after the numbers `[1]`,
-    `[2]` and so on. Blank ones are left out."""
-    if step == "lines":
+    """Return the passages in a text: its lines, its paragraphs, those after numbers that count up,
+    such as `[1]`, `Document 1:` and `1.`, or those between separators. Blank ones are left out."""
+    if step.startswith(_SPLIT):
+        parts = _apart(text, step.removeprefix(_SPLIT).strip())
+    elif step == "lines":
         parts = text.splitlines()
     elif step == "paragraphs":
         parts = re.split(r"\n\s*\n", text.replace("\r\n", "\n"))
@@ -114,31 +142,80 @@ def passages(text: str, step: str) -> list[str]:
     return [part.strip() for part in parts if part.strip()]
 
 
+def _apart(text: str, separator: str) -> list[str]:
+    """Return what stands between the lines that are a separator, or else between all places where
+    it stands; of a tag such as `<doc>`, what its elements have."""
+    tag = _TAG.fullmatch(separator)
+    if tag and (elements := elements_in(text, tag[1])):
+        return elements
+    lines = text.splitlines(keepends=True)
+    if not any(line.strip() == separator for line in lines):
+        return text.split(separator)
+    parts = [""]
+    for line in lines:
+        if line.strip() == separator:
+            parts.append("")
+        else:
+            parts[-1] += line
+    return parts
+
+
+def elements_in(text: str, name: str) -> list[str]:
+    """Return what stands between the tags with a name, as `<doc>` and `</doc>`."""
+    inner = re.compile(rf"<{name}(?:\s[^<>]*)?>(.*?)</{name}>", re.DOTALL)
+    return [element.strip() for element in inner.findall(text)]
+
+
 def numbers(text: str) -> list[tuple[int, int]]:
-    """Return where the numbers before passages begin and end; those that do not count up are a part
-    of a passage, such as a mark of a citation."""
-    found: list[tuple[int, int]] = []
+    """Return where the numbers before passages begin and end: in brackets, else in labels such as
+    `Document 1:`, else those of a list. Those that do not count up are a part of a passage, such as
+    a mark of a citation."""
+    for pattern in (_NUMBER, _LABEL, _ITEM):
+        found = _counting_up(pattern, text)
+        if len(found) > 1:
+            return [match.span() for match in found]
+    return []
+
+
+def labels(text: str) -> list[str]:
+    """Return the words before the numbers of passages, as in `Document 1:`."""
+    return [match[1] for match in _counting_up(_LABEL, text)]
+
+
+def in_brackets(text: str) -> int:
+    """Return how many passages have a number in brackets."""
+    return len(_counting_up(_NUMBER, text))
+
+
+def _counting_up(pattern: re.Pattern[str], text: str) -> list[re.Match[str]]:
+    found: list[re.Match[str]] = []
     following: int | None = None
-    for match in _NUMBER.finditer(text):
-        number = int(match[1])
+    for match in pattern.finditer(text):
+        number = int(match[match.lastindex or 1])
         if following is None or number == following:
-            found.append(match.span())
+            found.append(match)
             following = number + 1
     return found
 
 
 def _has_key(value: dict[str, Any], path: str) -> bool | None:
-    if path in value or (is_pattern(path) and any(fnmatchcase(name, path) for name in value)):
+    if path in value or _matching(value, path):
         return True
-    ends = [match.start() for match in re.finditer(r"[.\[]", path)]
-    for end in reversed(ends):  # the longest key first
-        if path[:end] in value:
-            return has(value[path[:end]], path[end:].removeprefix("."))
-    return False
+    key = _longest_key(value, path)
+    if key:
+        return has(value[key], path[len(key) :].removeprefix("."))
+    if not path.startswith(_ANY_KEY):
+        return False
+    found = [has(inner, path.removeprefix(_ANY_KEY)) for inner in value.values()]
+    if any(found):
+        return True
+    return None if None in found else False
 
 
 def _first_step(path: str) -> tuple[str, str]:
     """Return which items of a list a path is about, and the path within them."""
+    if path.startswith(f"[{_SPLIT}"):  # `[split: a=b]` selects no items
+        return "*", path
     if selected := _SELECTED.match(path):
         return selected[1], path[selected.end() :]
     name, _, after = path.partition(".")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -73,6 +73,8 @@ def profile(rows: Sequence[Mapping[str, Any]]) -> dict[str, PathValues]:
             known.values[number] = value
     for at in mixed & paths.keys():
         paths[at] = _unified(paths[at])
+    for path in _under_any_key(paths, len(rows)):
+        paths.setdefault(path.path, path)
     result: dict[str, PathValues] = {}
     for at in sorted(paths):
         if paths[at].values:
@@ -80,6 +82,35 @@ def profile(rows: Sequence[Mapping[str, Any]]) -> dict[str, PathValues]:
             if short := _one_item(paths[at]):
                 result[short.path] = short
     return result
+
+
+def _under_any_key(paths: Mapping[str, PathValues], rows: int) -> Iterator[PathValues]:
+    """Yield the paths that rows have under keys which differ from row to row, such as the names of
+    systems: `answers.*.text`, where no `answers.gpt.text` is in most rows."""
+    alike: dict[tuple[str, Kind], list[PathValues]] = {}
+    for path in paths.values():
+        if "[" in path.path or 2 * len(path.values) > rows:
+            continue
+        keys = path.keys
+        # neither the column nor the last key, which says what the text is
+        for at in range(1, len(keys) - 1):
+            name = ".".join((*keys[:at], "*", *keys[at + 1 :]))
+            alike.setdefault((name, path.kind), []).append(path)
+    for (name, kind), each in alike.items():
+        values = _of_one_a_row(each)
+        if len(each) > 1 and 2 * len(values) > rows:
+            keys = tuple(key for key in name.split(".") if key != "*")
+            yield PathValues(name, keys, kind, values)
+
+
+def _of_one_a_row(paths: Iterable[PathValues]) -> dict[int, Any]:
+    """Return the values of paths, of which a row has one each; nothing if one has several."""
+    values: dict[int, Any] = {}
+    for path in paths:
+        if not values.keys().isdisjoint(path.values):
+            return {}
+        values |= path.values
+    return values
 
 
 def _unified(path: PathValues) -> PathValues:
@@ -130,6 +161,7 @@ def _walk(value: Any, path: str = "", keys: tuple[str, ...] = ()) -> Iterator[_W
     elif len(keys) > _DEPTH or not value:
         return
     elif isinstance(value, Mapping):
+        # An object of lists, `{"ids": [...], "documents": [...]}`, is several documents.
         if path and documents.listed(value) != [value]:
             yield path, keys, "documents", value
         for key, inner in value.items():
@@ -144,7 +176,10 @@ def _walk_list(items: list[Any], path: str, keys: tuple[str, ...]) -> Iterator[_
         return
     if is_conversation(items):
         yield path, keys, "messages", items
-        yield from _carried(items, path, keys)
+        # The last message carries documents and settings beside its text; of earlier ones these
+        # would be taken for those of the last answer.
+        beside = {key: value for key, value in items[-1].items() if key not in _OF_A_MESSAGE}
+        yield from _of_items([beside], f"{path}[-1]", keys)
         return
     if all(documents.document(item) for item in items):
         yield path, keys, "documents", items
@@ -154,14 +189,10 @@ def _walk_list(items: list[Any], path: str, keys: tuple[str, ...]) -> Iterator[_
     yield from _of_items(objects, f"{path}[*]", keys)
 
 
-def _carried(messages: list[Any], path: str, keys: tuple[str, ...]) -> Iterator[_Walked]:
-    """Walk what the last message carries beside its text: documents, tables, settings."""
-    beside = {key: value for key, value in messages[-1].items() if key not in _OF_A_MESSAGE}
-    yield from _of_items([beside], f"{path}[-1]", keys)
-
-
 def _of_items(
-    items: Sequence[Mapping[str, Any]], path: str, keys: tuple[str, ...]
+    items: Sequence[Mapping[str, Any]],
+    path: str,
+    keys: tuple[str, ...],
 ) -> Iterator[_Walked]:
     """Walk the keys of the objects in a list; of a key that several have, all texts together."""
     gathered: dict[str, tuple[tuple[str, ...], list[Any]]] = {}

@@ -27,13 +27,13 @@ from claimeval.data.context_ids import DOCUMENT_IDS, RETRIEVED_IDS
 from claimeval.data.conversations import (
     NO_EXCHANGE,
     Exchange,
-    Message,
+    LoggedMessage,
     exchanges,
     messages_in,
     said_in,
     turns_of,
 )
-from claimeval.data.decision import FIELDS, NO_COLUMN, Decision, Reading, decide, inside
+from claimeval.data.decision import FIELDS, NO_COLUMN, Decision, decide
 from claimeval.data.field_names import describes, words_of
 from claimeval.data.long_tables import ONE_ROW_A_DOCUMENT, Layout, LongTable, joined
 from claimeval.data.mapping import (
@@ -41,6 +41,7 @@ from claimeval.data.mapping import (
     LOOKED_AT,
     NO_MAPPING,
     SETTINGS,
+    Preset,
     RowMapping,
     columns,
     described,
@@ -50,6 +51,7 @@ from claimeval.data.mapping import (
     presets,
 )
 from claimeval.data.nowhere import NOWHERE, Nowhere
+from claimeval.data.path_ranks import inside
 from claimeval.data.paths import is_pattern, opened, roots, values_at
 from claimeval.data.reasoning import settle_reasoning
 from claimeval.data.rows import SourceRow, read_rows
@@ -125,7 +127,11 @@ class Problems:
     and listed."""
 
     def __init__(
-        self, *, skip: bool = False, unique_ids: bool = False, quiet: bool = False
+        self,
+        *,
+        skip: bool = False,
+        unique_ids: bool = False,
+        quiet: bool = False,
     ) -> None:
         """With `quiet`, rows that are left out are not listed."""
         self.skip = skip
@@ -386,7 +392,12 @@ def _refuse(decision: Decision, rows: Sequence[SourceRow], name: str) -> NoRetur
     """Raise DataError with all readings. A table with one row a document is asked about in the same
     error."""
     likeliest = decision.readings[0]
-    mapping = decision.mapping.overridden_by(RowMapping(fields=_as_fields(likeliest)))
+    fields = {
+        name: (paths,) if isinstance(paths, str) else tuple(paths)
+        for name, paths in likeliest.items()
+        if name not in SETTINGS
+    }
+    mapping = decision.mapping.overridden_by(RowMapping(fields=fields))
     if decision.mapping.group is None:
         table = LongTable(name)
         for row in mapped(rows, mapping):
@@ -396,14 +407,6 @@ def _refuse(decision: Decision, rows: Sequence[SourceRow], name: str) -> NoRetur
                 table.add(sample(row, columns(mapping)), row.fields, layout)
         table.check(likeliest)
     raise DataError(f"{name}: {decision.refusal}", kind=OVERLOOKED, readings=decision.readings)
-
-
-def _as_fields(reading: Reading) -> dict[str, tuple[str, ...]]:
-    return {
-        name: (paths,) if isinstance(paths, str) else tuple(paths)
-        for name, paths in reading.items()
-        if name not in SETTINGS
-    }
 
 
 def resolved(given: RowMapping, rows: Sequence[SourceRow]) -> RowMapping:
@@ -419,16 +422,20 @@ def resolved(given: RowMapping, rows: Sequence[SourceRow]) -> RowMapping:
         read_as = f"read as {kind}, one sample a trace"
         known = RowMapping(preset=kind, read_as=read_as)
         return given if any(map(rows[0].leads, named)) else known.overridden_by(given)
-    looked_at = [row.fields for row in rows]
-    complete = any(all(row.get(field) for field in FIELDS) for row in looked_at)
-    fitting = (preset for preset in presets().values() if preset.fits(looked_at))
-    # a file with the names of the documentation is read as it says, whatever else it has
-    preset = None if complete else next(fitting, None)
-    if preset:
+    if preset := _export(rows):
         return described(preset.mapping.overridden_by(given), rows)
     if given.split and "contexts" not in given.fields:
         return given.overridden_by(RowMapping(fields={"contexts": ALIASES["contexts"]}))
     return given
+
+
+def _export(rows: Sequence[SourceRow]) -> Preset | None:
+    """Return the export that rows are from; None if it is unknown."""
+    looked_at = [row.fields for row in rows]
+    # a file with the names of the documentation is read as it says, whatever else it has
+    if any(all(row.get(field) for field in FIELDS) for row in looked_at):
+        return None
+    return next((preset for preset in presets().values() if preset.fits(looked_at)), None)
 
 
 def samples_of_rows(
@@ -470,13 +477,7 @@ def samples_of_rows(
         if rows_after_error > MAX_FURTHER:
             problems.last = number - 1
             break
-        try:
-            records = reader.read(row, number)
-        except DataError as error:
-            if error.kind in REFUSED:
-                raise
-            problems.add(error)
-            continue
+        records = reader.read(row, number)
         records = records if limit is None else records[: limit - count]
         count += len(records)
         problems.samples = count
@@ -487,13 +488,14 @@ def samples_of_rows(
     without_columns = problems.all_are(NO_COLUMN, problems.last or number)
     problems.nowhere = nowhere.check(raises=not problems.examines)
     if without_columns and not problems.nowhere:
+        # One error for all rows, in place of twenty that say the same.
         first = problems.errors[0]
         problems.clear()
         raise DataError(f"{name}: {NO_COLUMN}{str(first).partition(NO_COLUMN)[2]}")
     reader.table.check()
     problems.stop()
     if not number and not problems.nowhere:
-        raise DataError(f"{name} has no samples")
+        raise DataError(f"{name} has no samples: it needs a row for each answer")
 
 
 class _RowReader:
@@ -504,12 +506,27 @@ class _RowReader:
         """The rows as one row for each document, in case they are."""
         self._mapping = mapping
         self._fields = columns(mapping)
+        self._pairs = tuple(self._fields.items())
         self._problems = problems
         self._ids: set[str] = set()
 
     def read(self, row: SourceRow | Sample, number: int) -> list[Sample]:
-        """Return the samples in a row, the `number`th. Raises DataError for a malformed row, or a
-        sample with the id of an earlier one."""
+        """Return the samples in a row, the `number`th; none of a malformed one, which is noted.
+
+        Raises DataError for what is wrong with the whole data.
+        """
+        try:
+            return self._samples(row, number)
+        except DataError as error:
+            # What is wrong with the whole file is no bad row that `--skip-malformed` may leave out.
+            if error.kind in REFUSED:
+                raise
+            self._problems.add(error)
+            return []
+
+    def _samples(self, row: SourceRow | Sample, number: int) -> list[Sample]:
+        """Return the samples in a row. Raises DataError for a malformed row, or a sample with the
+        id of an earlier one."""
         mapping = self._mapping
         if isinstance(row, Sample):
             location = f"sample {number}"
@@ -526,7 +543,7 @@ class _RowReader:
         return records
 
     def layout(self, row: SourceRow) -> Layout:
-        return _layout(tuple(row.fields), tuple(self._fields.items()))
+        return _layout(tuple(row.fields), self._pairs)
 
     def _check_ids(self, records: Sequence[Sample], location: str) -> None:
         for record in records:
@@ -555,7 +572,10 @@ def sample(row: SourceRow, columns: Mapping[str, str]) -> Sample:
 
 
 def read_row(
-    row: SourceRow, columns: Mapping[str, str], mapping: RowMapping, problems: Problems
+    row: SourceRow,
+    columns: Mapping[str, str],
+    mapping: RowMapping,
+    problems: Problems,
 ) -> list[Sample]:
     """Return the samples in a row: one, or one for each answer of a conversation.
 
@@ -570,6 +590,32 @@ def read_row(
     problems.made_ids |= not values.has_ids
     has_messages = "messages" in values.present
     exchanges_read = values.conversation() if has_messages else [{}]
+    of_row = _beside_messages(values, row)
+    metadata = values.metadata()
+    if mapping.turns != "all" or not has_messages:
+        if len(exchanges_read) > 1:
+            problems.seen[EARLIER] += sum("answer" in one for one in exchanges_read[:-1])
+        fields_read = {"id": name, "question": "", **exchanges_read[-1], **of_row}
+        if metadata:
+            fields_read["metadata"] = metadata
+        return [values.validated(fields_read)]
+    *earlier, last = exchanges_read
+    answered = [one for one in earlier if "answer" in one]
+    answers = len(answered) + ("answer" in last)
+    found = []
+    for turn, exchange in enumerate([*answered, last], 1):
+        # what stands beside the messages belongs to the last question
+        beside = of_row
+        if exchange is not last:
+            beside = values.beside_turn(turn, answers, mapping.fields.get("contexts", ()))
+        place = {"conversation": name, **metadata, "turn": turn}
+        fields_read = {"id": f"{name}/{turn}", "question": "", **exchange, **beside}
+        found.append(values.validated({**fields_read, "metadata": place}))
+    return found
+
+
+def _beside_messages(values: _CellValues, row: SourceRow) -> dict[str, Any]:
+    """Return the fields of a sample that a row has in columns of their own."""
     of_row: dict[str, Any] = {
         field: _READERS[field](values, field) for field in values.present if field in _READERS
     }
@@ -579,26 +625,7 @@ def read_row(
         of_row |= _sources_of(of_row.get("reference_answers", ()))
     if values.references:
         of_row["references"] = values.references
-    metadata = values.metadata()
-    if mapping.turns != "all" or not has_messages:
-        if len(exchanges_read) > 1:
-            problems.seen[EARLIER] += sum("answer" in one for one in exchanges_read[:-1])
-        fields_read = {"id": name, "question": "", **exchanges_read[-1], **of_row}
-        if metadata:
-            fields_read["metadata"] = metadata
-        return [values.validated(fields_read)]
-    # what stands beside the messages belongs to the last question
-    answered = [one for one in exchanges_read[:-1] if "answer" in one]
-    answers = len(answered) + ("answer" in exchanges_read[-1])
-    found = []
-    for turn, exchange in enumerate([*answered, exchanges_read[-1]], 1):
-        beside = of_row
-        if turn <= len(answered):
-            beside = values.beside_turn(turn, answers, mapping.fields.get("contexts", ()))
-        place = {"conversation": name, **metadata, "turn": turn}
-        fields_read = {"id": f"{name}/{turn}", "question": "", **exchange, **beside}
-        found.append(values.validated({**fields_read, "metadata": place}))
-    return found
+    return of_row
 
 
 def _judged(record: Sample, location: str, mapping: RowMapping, problems: Problems) -> Sample:
@@ -677,15 +704,16 @@ class _CellValues:
         """The values by field."""
         fields = row.fields
         assigned = _assignment(tuple(fields), tuple(columns.items()))
-        for field, candidates in assigned.fields:
-            for column in candidates:
-                self._take(field, column, one_of=len(candidates))
+        self._take_all(assigned)
         self._id_column = assigned.id_column
         if not assigned.known:
             problem = f"{NO_COLUMN}; the rows are empty"
             if fields:
                 names = ", ".join(fields)
-                problem = f"{NO_COLUMN}; it has {names}. None of them has texts of a sample"
+                problem = (
+                    f"{NO_COLUMN}; it has {names}. None of them has texts of a sample;"
+                    " a row needs a question, an answer or contexts"
+                )
             raise DataError(f"{row.location}: {problem}", kind=NO_COLUMN)
         self._other = {
             name: fields[name] for name in assigned.other if not _is_nothing(fields[name])
@@ -694,17 +722,47 @@ class _CellValues:
             del self._other["claims"]
         self._read_turns(columns)
         self._read_reply()
+        self._set_aside(columns)
+        references = self._other.get("references")
+        self.references: References | None = None
+        if isinstance(references, str) and references in get_args(References):
+            self.references = cast(References, self._other.pop("references"))
+
+    def _set_aside(self, columns: Mapping[str, str]) -> None:
+        """Keep as metadata what only has the name of a field, unless the caller names its
+        column."""
         column = self._columns.get("context_ids", "")
+        # `document_id` beside a question is where the question is from, and no context.
         if column in DOCUMENT_IDS and "contexts" not in self.present and column not in columns:
             self._other[column] = self.present.pop("context_ids")
         if "sources" in self.present and "sources" not in columns and not self._names_sources():
             self._other[self._columns["sources"]] = self.present.pop("sources")
         if self._is_plain_evidence(columns):
             self._other["evidence"] = self.present.pop("evidence")
-        references = self._other.get("references")
-        self.references: References | None = None
-        if isinstance(references, str) and references in get_args(References):
-            self.references = cast(References, self._other.pop("references"))
+        if "nuggets" not in columns.values() and self._counts_nuggets():
+            self._other["nuggets"] = self.present.pop("reference_claims")
+
+    def _counts_nuggets(self) -> bool:
+        """Return whether claims have no texts, as counts of nuggets have none."""
+        if self._columns.get("reference_claims") != "nuggets":
+            return False
+        listed = opened(self.present["reference_claims"])
+        items = listed if isinstance(listed, list) else [listed]
+        texts = [item.get("text") if isinstance(item, dict) else item for item in items]
+        return bool(texts) and not any(isinstance(text, str) for text in texts)
+
+    def _take_all(self, assigned: _Assignment) -> None:
+        """Take the values of all fields."""
+        fields = self._row.fields
+        for field, candidates in assigned.fields:
+            column = candidates[0]
+            if len(candidates) == 1 and isinstance(fields.get(column), (str, list)):
+                # almost all of them; a call for each field takes a tenth of reading
+                self.present[field] = fields[column]
+                self._columns[field] = column
+                continue
+            for column in candidates:
+                self._take(field, column, one_of=len(candidates))
 
     def _take(self, field: str, column: str, *, one_of: int) -> None:
         """Take the value of a field from a column, of which it has `one_of`: an earlier one stays
@@ -763,7 +821,7 @@ class _CellValues:
             return
         del self.present["answer"]
         question = self.present.get("question")
-        asked = (Message("user", question),) if isinstance(question, str) else ()
+        asked = (LoggedMessage("user", question),) if isinstance(question, str) else ()
         self.present["messages"] = (*asked, *messages)
 
     def _is_plain_evidence(self, columns: Mapping[str, str]) -> bool:
@@ -829,24 +887,22 @@ class _CellValues:
         if value is None or isinstance(value, str):
             return value
         if not isinstance(value, (bool, int, float)):
-            column = self._path(field)
-            path = inside(value, column, field) if field in FIELDS[:2] else None
-            better = f": add {options({field: path})}" if path else ""
-            if (
-                field == "answer"
-                and isinstance(value, list)
-                and value
-                and all(isinstance(t, str) for t in value)
-            ):
-                better = (
-                    ", or if these are gold answers, add"
-                    f" {options({'reference_answers': column, 'answer': ''})}"
-                )
-            if is_pattern(column):
-                columns = roots(tuple(self._row.origin), column)
-                better = f": choose one, {' or '.join(options({field: name}) for name in columns)}"
+            better = self._instead_of(value, field)
             raise self._error(f"{_kind(value)}; give one text", better, field=field)
         return _written(value)
+
+    def _instead_of(self, value: object, field: str) -> str:
+        """Return which option reads a value that is no text, as the end of a message."""
+        column = self._path(field)
+        if is_pattern(column):
+            columns = roots(tuple(self._row.origin), column)
+            return f": choose one, {' or '.join(options({field: name}) for name in columns)}"
+        texts = isinstance(value, list) and all(isinstance(text, str) for text in value)
+        if field == "answer" and value and texts:
+            gold = options({"reference_answers": column, "answer": ""})
+            return f", or if these are gold answers, add {gold}"
+        path = inside(value, column, field) if field in FIELDS[:2] else None
+        return f": add {options({field: path})}" if path else ""
 
     def _path(self, field: str) -> str:
         """Return the path that a field has its value from."""
@@ -859,7 +915,7 @@ class _CellValues:
     def conversation(self) -> list[dict[str, Any]]:
         """Return the fields of a sample for each question in the messages, with answer and
         documents after it. The last one is the sample of the row."""
-        messages = cast("tuple[Message, ...]", self.present["messages"])
+        messages = cast("tuple[LoggedMessage, ...]", self.present["messages"])
         found = exchanges(messages) or [NO_EXCHANGE]
         last = found[-1]
         question = self.text("question")
@@ -947,7 +1003,12 @@ class _CellValues:
         return numbers
 
     def _scalar(
-        self, item: Any, number: int, field: str, kinds: tuple[type, ...], what: str
+        self,
+        item: Any,
+        number: int,
+        field: str,
+        kinds: tuple[type, ...],
+        what: str,
     ) -> str:
         if not isinstance(item, kinds) or (isinstance(item, bool) and bool not in kinds):
             raise self._error(f"item {number}: {_kind(item)}; give {what}", field=field)
@@ -1000,7 +1061,10 @@ class _CellValues:
         return {}
 
     def _documents(
-        self, items: list[Any], field: str, ids: list[str] | None = None
+        self,
+        items: list[Any],
+        field: str,
+        ids: list[str] | None = None,
     ) -> list[dict[str, Any]]:
         """Return the fields of documents from objects, or from texts with a list of ids. The
         default id is the rank."""
@@ -1016,6 +1080,8 @@ class _CellValues:
             if earlier is document:
                 continue
             if earlier["text"] != document["text"]:
+                if ids is None and (of_parts := documents.ids_of_parts(items)):
+                    return self._documents(items, field, of_parts)
                 path = self._path(field).removesuffix("[*]")
                 key = documents.text_path(item, document["text"])
                 numbers = options({field: f"{path}[*].{key}"} if key else {"context_ids": ""})

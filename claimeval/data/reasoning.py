@@ -15,24 +15,28 @@ from claimeval.types.records import Sample
 AnswerReasoning = Literal["drop", "keep"]
 """`drop` leaves the reasoning out of answers; `keep` judges answers as they stand."""
 
-_NAMES = r"(?:seed:)?(?:think|thinking|thought|reasoning)"
+_NAMES = r"(?:seed:)?(?:think|thinking|thoughts?|reasoning|scratchpad|reflection)"
 _PAIRS = (
     (rf"<{_NAMES}(?:\s[^<>]*)?>", rf"</{_NAMES}\s*>"),
     (r"\[THINK\]", r"\[/THINK\]"),
     (r"◁think▷", r"◁/think▷"),
     (r"<\|begin_of_thought\|>", r"<\|end_of_thought\|>"),
     (r"<\|channel\|>analysis<\|message\|>", r"<\|channel\|>final<\|message\|>"),
+    (r"<\|channel>thought\b", r"<channel\|>"),
+    (r"<\|START_THINKING\|>", r"<\|END_THINKING\|>"),
+    (r"<\|inner_prefix\|>", r"<\|inner_suffix\|>"),
+    (r"Here is my thought process:", r"Here is my response:"),
 )
 """How reasoning begins and ends: DeepSeek, Qwen and others, Claude's prompts, Seed-OSS; Magistral;
-Kimi; OpenThinker; gpt-oss."""
+Kimi; OpenThinker; gpt-oss; Gemma; Command; Apertus; Granite."""
 _BEFORE = r"\s*(?:<\|start\|>assistant)?"
 _STARTS = tuple(
     (re.compile(_BEFORE + start, re.IGNORECASE), re.compile(end, re.IGNORECASE))
     for start, end in _PAIRS
 )
-_SIGNS = ("<", "[", "◁")
+_SIGNS = ("<", "[", "◁", "H", "h")
 _ENDS = ("</", "[/", "◁/")
-"""What every mark has, and every end."""
+"""What every mark begins with, and every end that may stand alone."""
 _HEAD = 64
 """Characters among which the first mark begins, if space stands before it."""
 _OPENED = re.compile("|".join(start for start, _ in _PAIRS[:3]), re.IGNORECASE)
@@ -43,8 +47,12 @@ _LONE_END = re.compile(
 )
 """An end without a start, which some servers put into the prompt: at the beginning or the end of a
 line, or after a sentence. An answer about such marks has them within its sentences."""
-_MARKS_OF_ANSWER = re.compile(r"<\|(?:(?:begin|end)_of_solution|return|end)\|>")
-"""Marks around the answer of OpenThinker and gpt-oss."""
+_MARKS_OF_ANSWER = re.compile(
+    r"<\|(?:(?:begin|end)_of_solution|return|end|(?:START|END)_RESPONSE)\|>"
+    r"|^\s*<(?:final_)?(?:answer|response)>|</(?:final_)?(?:answer|response)>\s*$"
+)
+"""Marks around the answer of OpenThinker, gpt-oss and Command, and those that prompts of DeepSeek
+and Hunyuan ask for."""
 
 
 class _Reasoning(NamedTuple):

@@ -15,7 +15,6 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
 from itertools import chain, groupby
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -137,22 +136,23 @@ class FieldMap(Record):
     def _check(self) -> FieldMap:
         if problem := ambiguous(self.of) or ambiguous(self.against):
             raise ValueError(problem)
-        by_name = isinstance(self.judges, dict) and not (
-            self.replies or self.items_field or self.judge or self.reply
-        )
-        by_list = (
-            isinstance(self.judges, tuple)
-            and self.replies
-            and not (self.items_field or self.judge or self.reply)
-        )
-        by_row = not self.judges and self.judge and self.reply and not self.replies
-        if not (by_name or by_list or by_row):
+        if not self._says_where_replies_are():
             raise ValueError(
                 "one of these is needed for the replies: `judges` with a path each; `judges` as a"
                 " list with `replies`; or `judge` with `reply`, plus `items_field` if they are in a"
                 " list"
             )
         return self
+
+    def _says_where_replies_are(self) -> bool:
+        """Return whether exactly one of the forms of replies is given."""
+        if self.judge and self.reply and not self.judges:
+            return not self.replies
+        if self.items_field or self.judge or self.reply:
+            return False
+        if isinstance(self.judges, dict):
+            return not self.replies
+        return self.judges is not None and bool(self.replies)
 
 
 MAPPINGS = {path.stem: path for path in sorted(Path(__file__).with_name("mappings").glob("*.yaml"))}
@@ -197,16 +197,6 @@ def value_at(row: SourceRow, path: str | None, *, optional: bool = False) -> Any
     return values[0] if len(values) == 1 else values
 
 
-@lru_cache(maxsize=1)
-def _built_in() -> tuple[FieldMap, ...]:
-    return tuple(map(read_mapping, map(Path, MAPPINGS)))
-
-
-def _is_built_in(fields: FieldMap) -> bool:
-    """Return whether this mapping comes with the package: files need not have all of its paths."""
-    return fields in _built_in()
-
-
 def _optional(fields: FieldMap) -> Iterator[tuple[str, str]]:
     """Yield the paths without which a row is read too, so that a misspelt one would be missed
     silently."""
@@ -243,7 +233,10 @@ class RecordedReplies:
     """A file of recorded replies with its mapping."""
 
     def __init__(
-        self, path: Path, fields: FieldMap, reasoning: AnswerReasoning | None = None
+        self,
+        path: Path,
+        fields: FieldMap,
+        reasoning: AnswerReasoning | None = None,
     ) -> None:
         """With `reasoning`, that of a model in answers is kept or left out."""
         self._path = path
@@ -274,7 +267,9 @@ class RecordedReplies:
         fields = self._fields
         judges = Counter[str]()
         repeated = 0
-        nowhere = Nowhere(str(self._path), () if _is_built_in(fields) else _optional(fields))
+        # Files need not have all paths of a mapping that comes with the package.
+        is_built_in = fields in map(read_mapping, map(Path, MAPPINGS))
+        nowhere = Nowhere(str(self._path), () if is_built_in else _optional(fields))
         for _, rows in self._grouped():
             for claimed in chain.from_iterable(map(self._claims, rows)):
                 nowhere.add(claimed.fields)
@@ -323,6 +318,7 @@ class RecordedReplies:
             digest = hashlib.blake2b(
                 sample.encode("utf-8", "surrogatepass"), digest_size=8
             ).digest()
+            # Digests of 8 bytes, since a file may have millions of samples whose ids are long.
             if digest in digests:
                 raise DataError(
                     f"{sample_rows[0].location}: rows of sample {sample!r} are not consecutive."
@@ -394,12 +390,7 @@ class RecordedReplies:
     def _sample(self, name: str, rows: Sequence[SourceRow]) -> JudgedSample:
         fields = self._fields
         part = self._evidence.part
-        chunks: dict[str, Document] = {}
-        for row in rows if fields.document else ():
-            chunk = str(value_at(row, fields.document))
-            chunks.setdefault(
-                chunk, Document(id=chunk, text="\n".join(_texts(row, fields.contexts)))
-            )
+        chunks = self._chunks(rows)
         evidence_of: dict[str | None, Evidence] = {
             chunk: self._evidence.model_copy(update={"document": rank})
             for rank, chunk in enumerate(chunks, 1)
@@ -435,13 +426,8 @@ class RecordedReplies:
                 for chunk, evidence in evidence_of.items()
                 if chunk in verdicts
             ]
-            labeled = [
-                self._human_label(name, claim_id, row)
-                for row, _ in answered[: None if chunks else 1]
-            ]
-            labels += sorted(filter(None, labeled), key=lambda label: label.label != "supported")[
-                :1
-            ]
+            of_claim = [row for row, _ in answered]
+            labels += self._human_labels(name, claim_id, of_claim if chunks else of_claim[:1])
         # without a list, the step that lists claims failed
         missing = not claims and None in [
             value_at(row, fields.claims, optional=True) for row in rows
@@ -456,7 +442,11 @@ class RecordedReplies:
         return JudgedSample(result, tuple(labels), tuple(forms))
 
     def _verdict(
-        self, claim_id: str, reply: _Reply, replicate: int, evidence: Evidence
+        self,
+        claim_id: str,
+        reply: _Reply,
+        replicate: int,
+        evidence: Evidence,
     ) -> tuple[Verdict, Call, str]:
         unassessed: Reason | None = None
         label: dict[str, Any] = {}
@@ -503,6 +493,29 @@ class RecordedReplies:
             form,
         )
 
+    def _chunks(self, rows: Iterable[SourceRow]) -> dict[str, Document]:
+        """Return the chunks that rows are about, by their names; none if rows are about all of the
+        evidence."""
+        if not self._fields.document:
+            return {}
+        chunks: dict[str, Document] = {}
+        for row in rows:
+            name = str(value_at(row, self._fields.document))
+            text = "\n".join(_texts(row, self._fields.contexts))
+            chunks.setdefault(name, Document(id=name, text=text))
+        return chunks
+
+    def _human_labels(
+        self,
+        sample: str,
+        claim_id: str,
+        rows: Iterable[SourceRow],
+    ) -> list[HumanLabel]:
+        """Return the label of people that counts for a claim, if there is one."""
+        labels = filter(None, [self._human_label(sample, claim_id, row) for row in rows])
+        # A claim that people found in one chunk is supported, whatever the other chunks say.
+        return sorted(labels, key=lambda label: label.label != "supported")[:1]
+
     def _human_label(self, sample: str, claim_id: str, row: SourceRow) -> HumanLabel | None:
         value = value_at(row, self._fields.human_label, optional=True)
         if value is None or not str(value).strip():
@@ -511,7 +524,11 @@ class RecordedReplies:
         if label is None and grade is None:
             return None
         return HumanLabel(
-            sample=sample, claim_id=claim_id, evidence=self._evidence, label=label, grade=grade
+            sample=sample,
+            claim_id=claim_id,
+            evidence=self._evidence,
+            label=label,
+            grade=grade,
         )
 
 

@@ -1,7 +1,6 @@
 """Read a report with citations and a folder of its sources as one sample. Nothing is fetched.
 
-The report is Markdown or HTML with `[1]`, footnotes, links or a list of references. A source is
-found by its address, else by its title or file name in the entry of the list, else by the number
+A source is found by its address, else by its title or file name in the entry, else by the number
 that its file name begins with.
 """
 
@@ -10,47 +9,32 @@ from __future__ import annotations
 import csv
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
+from pathlib import Path, PurePosixPath
 
-from claimeval.types.errors import DataError, UsageError, not_installed
+from claimeval.data.report_lists import without_lists
+from claimeval.data.report_marks import NumberedReport, links_in, numbered
+from claimeval.data.report_pages import markdown_of
+from claimeval.data.source_files import (
+    KINDS,
+    PAGES,
+    SourceFile,
+    address_key,
+    addresses_in,
+    read_source,
+    text_of,
+)
+from claimeval.lexical.citations import marks, name_key
+from claimeval.lexical.words import is_unspaced_script
+from claimeval.types.errors import DataError, UsageError
 from claimeval.types.records import Document, Record, Sample
 
-if TYPE_CHECKING:
-    from lxml.html import HtmlElement
-
-LEAST = 200
-"""Characters below which a source is unreadable: a wall of cookies or a scan leaves a few words."""
 METADATA = "report"
-KINDS = (".html", ".htm", ".pdf", ".txt", ".md")
-_HEADING = re.compile(
-    r"(?im)^(?:#{1,6}\s*|\*\*)?(?:references|sources|bibliography|works cited|footnotes|notes"
-    r"|endnotes|quellen|quellenverzeichnis|literatur|literaturverzeichnis|références|fuentes"
-    r"|referencias|fonti|bibliografia|参考文献|参考资料|来源)\b[:*\s]*$"
-)
-_ENTRY = re.compile(
-    r"(?m)^\s{0,3}(?:[-*]\s+)?(?:\[\^?(?P<mark>[\w-]+)\]:?|(?P<number>\d{1,3})[.)])\s+(?P<text>\S.*)$"
-)
-_FOOTNOTE = re.compile(r"(?m)^\[\^[\w-]+\]:")
-_NAMED = re.compile(r"\[\^([\w-]+)\]")
-_ADDRESS = re.compile(r"https?://[^\s<>)\]\"']+")
-_LINK = re.compile(r"(?<!!)\[[^\]\n]+\]\(<?(https?://\S+?)>?(?:\s+\"[^\"]*\")?\)")
-_MARK = re.compile(r"\[\^?(\d{1,3}(?:\s?[,;–-]\s?\d{1,3})*)\](?!:)")
 _TITLE = re.compile(r"(?m)^#\s+(.+)$")
-_TRACKING = re.compile(r"[?&](?:utm_\w+|ref|source)=[^&]*")
-_BROKEN = re.compile(r"(\w)[\u00ad\ufffe-]\r?\n(\w)")
 LEAST_TITLE = 12
-"""Characters of a title that is looked for in the entries of a list: a short one is in many."""
-
-
-class Source(NamedTuple):
-    """A file of the folder."""
-
-    name: str
-    text: str
-    title: str | None = None
-    addresses: tuple[str, ...] = ()
+"""Characters of a title that is looked for in the entries of a list: a short one is in many. A
+character of Chinese counts as two."""
 
 
 class SourceFindings(Record):
@@ -73,22 +57,23 @@ class SourceFindings(Record):
     @property
     def in_words(self) -> str:
         """The findings as sentences."""
-        told = [f"{self.cited} sources are cited, {self.sources} files were read"]
+        told = "No citation was found in the report"
+        if self.cited or self.unresolved:
+            told = _count(self.cited, "source is cited", "sources are cited")
+        told += f", {_count(self.sources, 'file was read', 'files were read')}"
         lists = (
             ("Not in the folder", self.absent),
             ("Nothing readable", self.unreadable),
             ("No entry", self.unresolved),
             ("Never cited", self.never_cited),
         )
-        told += [f"{words}: {'; '.join(names)}" for words, names in lists if names]
-        return ". ".join(told)
+        return ". ".join(
+            [told, *(f"{words}: {'; '.join(names)}" for words, names in lists if names)]
+        )
 
 
-class _List(NamedTuple):
-    """The text of a report, and the entries of its list of sources by label."""
-
-    body: str
-    entries: Mapping[str, str]
+def _count(number: int, one: str, several: str) -> str:
+    return f"{number} {one if number == 1 else several}"
 
 
 def read_report(report: Path, folder: Path, names: Path | None = None) -> Sample:
@@ -108,147 +93,240 @@ def read_report(report: Path, folder: Path, names: Path | None = None) -> Sample
         raise UsageError(f"{folder} is no folder; give the folder of the sources")
     known = {} if names is None else _names(names)
     sources = [_with_names(source, known) for source in _sources(folder, report)]
-    listed = _numbered(_parts(text))
-    found = {label: _find(label, entry, sources) for label, entry in listed.entries.items()}
-    links = {link: _find("", link, sources) for link in _LINK.findall(listed.body)}
-    used = _used(listed.body)
-    if not listed.entries:
-        found = {label: _by_number(label, sources) for label in used}
-        found = {label: name for label, name in found.items() if name}
+    listed = numbered(without_lists(text), _called(sources))
+    links = {link: _find("", link, sources) for link in links_in(listed.body)}
+    used = _used(listed.body, links)
+    found = _found(listed, used, sources)
+    by_host = _by_host((*links, *listed.entries.values()), sources)
+    links = {link: name or by_host.get(link) for link, name in links.items()}
+    found = {
+        label: name or by_host.get(listed.entries.get(label, "")) for label, name in found.items()
+    }
+    cited = {name for name in chain(found.values(), links.values()) if name}
+    sources = [one for one in sources if _kind(one) in KINDS or one.name in cited]
     findings = _findings(report, sources, listed, found, links, used)
-    ids = {name: link for link, name in links.items() if name}
-    contexts = [_context(source, ids) for source in sources]
+    ids = {name: link for link, name in reversed(links.items()) if name}
     question = report.stem
     if title := _TITLE.search(listed.body):
         question = title[1].strip()
     return Sample(
         id=report.stem,
         question=question,
-        answer=listed.body.rstrip(),
-        contexts=contexts,
-        sources=_places(found, listed.entries, ids),
+        answer=listed.body.strip(),
+        contexts=[_context(source, ids) for source in sources],
+        sources=_places(found, used, listed, ids),
         metadata={METADATA: findings.model_dump(mode="json")},
     )
 
 
+def _found(
+    listed: NumberedReport, used: Sequence[str], sources: Sequence[SourceFile]
+) -> dict[str, str | None]:
+    """Return the file of each entry; without a list, of each mark that has one.
+
+    Numbers of files are looked at last, among the files that no entry names: in a folder with
+    3-phase-motors.txt, entry 3 may be another source.
+    """
+    found = {label: _find(label, entry, sources) for label, entry in listed.entries.items()}
+    rest = [source for source in sources if source.name not in found.values()]
+    for label, name in found.items():
+        if name or label in listed.shown:
+            continue
+        if addresses_in(listed.entries[label]):
+            # no file has this address: it is none of the files that have another one
+            found[label] = _by_number(label, [one for one in rest if not one.addresses], sources)
+        else:
+            found[label] = _by_number(label, rest, rest)
+    if listed.entries:
+        return found
+    return {label: name for label in used if (name := _by_number(label, sources, sources))}
+
+
+def _by_host(cited: Sequence[str], sources: Sequence[SourceFile]) -> dict[str, str]:
+    """Return the file that is named by the host alone of each cited entry or link, if no other page
+    of that host is cited."""
+    pages: dict[str, set[str]] = {}
+    for address in chain.from_iterable(map(addresses_in, cited)):
+        key = address_key(address)
+        pages.setdefault(key.partition("/")[0], set()).add(key)
+    files: dict[str, str] = {}
+    for source in sources:
+        name = PurePosixPath(source.name).stem.casefold().removeprefix("www.")
+        if len(pages.get(name, ())) == 1 and not source.addresses:
+            files[name] = source.name
+    found: dict[str, str] = {}
+    for one in cited:
+        hosts = {address_key(address).partition("/")[0] for address in addresses_in(one)}
+        file = files.get(hosts.pop()) if len(hosts) == 1 else None
+        if file:
+            found[one] = file
+    return found
+
+
 def _findings(
     report: Path,
-    sources: Sequence[Source],
-    listed: _List,
+    sources: Sequence[SourceFile],
+    listed: NumberedReport,
     found: Mapping[str, str | None],
     links: Mapping[str, str | None],
     used: Sequence[str],
 ) -> SourceFindings:
     cited = [label for label in found if label in used]
-    absent = [f"[{label}] {listed.entries[label]}" for label in cited if not found[label]]
+    absent = [_shown(listed, label) for label in cited if not found[label]]
     absent += [link for link, name in links.items() if not name]
     return SourceFindings(
         file=report.name,
-        sources=len(sources),
+        sources=sum(one.is_readable for one in sources),
         cited=len(cited) + len(links),
-        absent=tuple(absent),
-        unreadable=tuple(one.name for one in sources if len(one.text.strip()) < LEAST),
-        never_cited=tuple(f"[{label}]" for label in found if label not in used),
-        unresolved=tuple(f"[{label}]" for label in used if label not in found),
+        absent=tuple(dict.fromkeys(absent)),
+        unreadable=tuple(one.name for one in sources if not one.is_readable),
+        never_cited=tuple(
+            listed.shown.get(label, f"[{label}]") for label in found if label not in used
+        ),
+        unresolved=tuple(
+            listed.shown.get(label, f"[{label}]") for label in used if label not in found
+        ),
     )
 
 
-def _context(source: Source, ids: Mapping[str, str]) -> Document:
+def _shown(listed: NumberedReport, label: str) -> str:
+    """Return how an entry is named: what stands in the text, else its number and the entry."""
+    return listed.shown.get(label, f"[{label}] {listed.entries[label]}")
+
+
+def _context(source: SourceFile, ids: Mapping[str, str]) -> Document:
     """Return a source as a context. One that cannot be read has neither text nor title, so that
     nothing is judged against it."""
     name = ids.get(source.name, source.name)
-    if len(source.text.strip()) < LEAST:
+    if not source.is_readable:
         return Document(id=name, text="")
     return Document(id=name, text=source.text, title=source.title)
 
 
 def _places(
-    found: Mapping[str, str | None], entries: Mapping[str, str], ids: Mapping[str, str]
+    found: Mapping[str, str | None],
+    used: Sequence[str],
+    listed: NumberedReport,
+    ids: Mapping[str, str],
 ) -> tuple[str, ...]:
-    """Return what `[1]`, `[2]`, ... stand for; empty for a number without an entry."""
-    numbers = [int(label) for label in found if label.isdecimal()]
+    """Return what `[1]`, `[2]`, ... stand for; empty for a number without an entry, which is no
+    place of a context."""
+    highest = max(map(int, found), default=min(1, len(used)))
     places = list[str]()
-    for number in range(1, max(numbers, default=0) + 1):
+    for number in range(1, highest + 1):
         label = str(number)
         name = found.get(label)
         if name:
             places.append(ids.get(name, name))
         else:
-            places.append(f"[{label}] {entries[label]}" if label in entries else "")
+            places.append(_shown(listed, label) if label in listed.entries else "")
     return tuple(places)
 
 
-def _parts(text: str) -> _List:
-    """Return the body of a report without its list of sources, and the entries of that list."""
-    heads = list(_HEADING.finditer(text))
-    body = text
-    listing = ""
-    if heads:
-        body = text[: heads[-1].start()]
-        listing = text[heads[-1].end() :]
-    notes = [match for match in _ENTRY.finditer(body) if _FOOTNOTE.match(match[0].strip())]
-    for match in reversed(notes):
-        body = body[: match.start()] + body[match.end() :]
-    entries = dict[str, str]()
-    for match in (*notes, *_ENTRY.finditer(listing)):
-        entries.setdefault(match["mark"] or match["number"], match["text"].strip())
-    return _List(body, entries)
-
-
-def _numbered(listed: _List) -> _List:
-    """Return the report with numbers in place of footnotes that have names, as in `[^smith]`."""
-    labels = [*listed.entries, *_NAMED.findall(listed.body)]
-    taken = [int(label) for label in labels if label.isdecimal()]
-    following = max(taken, default=0) + 1
-    numbers = dict[str, str]()
-    for label in labels:
-        if not label.isdecimal() and label not in numbers:
-            numbers[label] = str(following)
-            following += 1
-    body = _NAMED.sub(lambda match: f"[^{numbers.get(match[1], match[1])}]", listed.body)
-    entries = {numbers.get(label, label): text for label, text in listed.entries.items()}
-    return _List(body, entries)
-
-
-def _used(body: str) -> list[str]:
+def _used(body: str, links: Mapping[str, str | None]) -> list[str]:
     """Return the numbers that marks name, each once."""
-    used = dict[str, None]()
-    for match in _MARK.finditer(body):
-        for part in re.split(r"[,;]", match[1]):
-            first, *last = [int(number) for number in re.findall(r"\d+", part)]
-            used |= dict.fromkeys(map(str, range(first, (last or [first])[0] + 1)))
-    return list(used)
+    named = chain.from_iterable(mark.names for mark in marks(body, set(map(name_key, links))))
+    return list(dict.fromkeys(name for name in named if name.isdecimal()))
 
 
-def _find(label: str, entry: str, sources: Sequence[Source]) -> str | None:
+def _find(label: str, entry: str, sources: Sequence[SourceFile]) -> str | None:
     """Return the name of the source that an entry or a link is about; None if it is not there."""
-    addresses = {address_key(one) for one in _ADDRESS.findall(entry)}
+    addresses = {address_key(one) for one in addresses_in(entry)}
+    written = f" {' '.join(entry.casefold().split())} "
+    saved = set(map(_letters, addresses))
     for source in sources:
-        if not addresses.isdisjoint(map(address_key, source.addresses)):
+        keys = {address_key(one) for one in source.addresses}
+        if (
+            addresses & keys
+            or saved & _saved_names(source)
+            or any(_is_written(key, written) for key in keys - {""})
+        ):
             return source.name
-    words = entry.casefold()
-    for source in sources:
-        title = (source.title or "").casefold()
-        if source.name.casefold() in words or (len(title) >= LEAST_TITLE and title in words):
-            return source.name
-    # An address that no file has says that the source is another one, whatever its number.
-    with_addresses = any(source.addresses for source in sources)
-    return None if addresses and with_addresses else _by_number(label, sources)
+    words = _words(entry)
+    lengths = {source.name: _longest_name(source, words) for source in sources}
+    longest = max(lengths.values(), default=0)
+    named = [source for source in sources if longest and lengths[source.name] == longest]
+    if not named:
+        return None
+    return _by_number(label, named, named) or _first_readable(named)
 
 
-def _by_number(label: str, sources: Sequence[Source]) -> str | None:
-    if not label.isdecimal():
+def _letters(name: str) -> str:
+    return "".join(filter(str.isalnum, name.casefold()))
+
+
+def _saved_names(source: SourceFile) -> set[str]:
+    """Return the letters of an address as a program may have named the file after it, such as
+    `example.org/tower.html` and `example.org_tower.pdf`."""
+    path = PurePosixPath(source.name)
+    names = {source.name, path.with_suffix("").as_posix(), path.name, path.stem}
+    # a name without the dot of a host may be that of anything
+    return {_letters(address_key(f"https://{name}")) for name in names if "." in name}
+
+
+def _is_written(address: str, entry: str) -> bool:
+    """Return whether an address stands in an entry without its scheme, as in "Height,
+    example.org/height."."""
+    before, found, after = entry.partition(address)
+    return bool(found) and "/" in address and before[-1] in " (<" and after[0] in " .,;)>"
+
+
+def _longest_name(source: SourceFile, words: str) -> int:
+    """Return the length of the longest name of a source that is in the words of an entry."""
+    titles = [title for title in map(_words, _titles(source)) if _weight(title) >= LEAST_TITLE]
+    longest = 0
+    for name in (_words(_file(source)), *titles):
+        # Scripts with spaces are found as whole words.
+        found = name in words if is_unspaced_script(name) else f" {name} " in f" {words} "
+        if found:
+            longest = max(longest, len(name))
+    return longest
+
+
+def _titles(source: SourceFile) -> tuple[str, ...]:
+    return tuple(filter(None, (source.title, *source.other_titles)))
+
+
+def _words(text: str) -> str:
+    """Return the words of a text alone, in lower case."""
+    plain = unicodedata.normalize("NFKC", text).casefold()
+    return " ".join(re.findall(r"[^\W_]+", plain))
+
+
+def _weight(title: str) -> int:
+    return sum(2 if is_unspaced_script(letter) else 1 for letter in title)
+
+
+def _by_number(
+    label: str, sources: Sequence[SourceFile], among: Sequence[SourceFile]
+) -> str | None:
+    """Return the source whose file name begins with a number; None if most files of those that it
+    is among do not begin with one."""
+    have_numbers = sum(_file(source)[:1].isdecimal() for source in among)
+    if not label.isdecimal() or 2 * have_numbers <= len(among):
         return None
     begins = re.compile(rf"0*{label}(?!\d)")
-    named = [source.name for source in sources if begins.match(source.name)]
-    return named[0] if len(named) == 1 else None
+    named = [source for source in sources if begins.match(_file(source))]
+    return _first_readable(named) if named else None
 
 
-def address_key(address: str) -> str:
-    """Return an address without what does not change the page: scheme, `www.`, fragment and
-    tracking."""
-    plain = re.sub(r"^https?://(?:www\.)?", "", address.strip().casefold()).partition("#")[0]
-    return _TRACKING.sub("", plain).rstrip("/.,;)")
+def _first_readable(sources: Sequence[SourceFile]) -> str:
+    return next((one.name for one in sources if one.is_readable), sources[0].name)
+
+
+def _called(sources: Sequence[SourceFile]) -> frozenset[str]:
+    """Return what sources are called, as marks may name them."""
+    titles = chain.from_iterable(map(_titles, sources))
+    long = [title for title in titles if _weight(title) >= LEAST_TITLE]
+    return frozenset(map(name_key, (*map(_file, sources), *(one.name for one in sources), *long)))
+
+
+def _file(source: SourceFile) -> str:
+    return PurePosixPath(source.name).name
+
+
+def _kind(source: SourceFile) -> str:
+    return PurePosixPath(source.name).suffix.lower()
 
 
 def _names(table: Path) -> dict[str, tuple[str, ...]]:
@@ -264,138 +342,30 @@ def _names(table: Path) -> dict[str, tuple[str, ...]]:
     }
 
 
-def _with_names(source: Source, known: Mapping[str, Sequence[str]]) -> Source:
+def _with_names(source: SourceFile, known: Mapping[str, Sequence[str]]) -> SourceFile:
     """Return a source with the address and title that a table gives its file."""
     given = known.get(source.name, ())
-    addresses = tuple(name for name in given if _ADDRESS.match(name))
-    titles = [name for name in given if not _ADDRESS.match(name)]
-    title = source.title
-    if titles:
-        title = titles[0]
+    addresses = [name for name in given if addresses_in(name)]
+    titles = [name for name in given if name not in addresses]
     return source._replace(
+        title=next(iter(titles), source.title),
+        other_titles=(*titles, *_titles(source)),
         addresses=(*source.addresses, *addresses),
-        title=title,
     )
 
 
 def _report_text(report: Path) -> str:
     if not report.is_file():
         raise DataError(f"{report} does not exist")
-    text = report.read_text(encoding="utf-8", errors="replace")
-    if report.suffix.lower() in (".html", ".htm"):
-        return _markdown_of(text)
-    return text.replace("\r\n", "\n")
+    if report.suffix.lower() in PAGES:
+        return markdown_of(report.read_bytes())
+    return text_of(report)
 
 
-def _sources(folder: Path, report: Path) -> Iterator[Source]:
+def _sources(folder: Path, report: Path) -> Iterator[SourceFile]:
+    """Yield the files of a folder; those of another kind have no text."""
     for file in sorted(folder.rglob("*")):
-        if file.suffix.lower() in KINDS and file.resolve() != report.resolve():
-            yield read_source(file, file.relative_to(folder).as_posix())
-
-
-def read_source(file: Path, name: str) -> Source:
-    """Return a source, without text if nothing in it can be read."""
-    kind = file.suffix.lower()
-    if kind == ".pdf":
-        return _pdf(file, name)
-    text = file.read_text(encoding="utf-8", errors="replace")
-    if kind in (".html", ".htm"):
-        return _page(text, name)
-    first = text.lstrip().partition("\n")[0]
-    head = text[:400]
-    said = re.search(r"(?im)^(?:source|url|address)\s*:", head)
-    title = None
-    if first.startswith("#"):
-        title = first.lstrip("# ").strip()
-    addresses = tuple[str, ...]()
-    if said:
-        addresses = tuple(_ADDRESS.findall(head))
-    return Source(name, text, title, addresses)
-
-
-def _page(content: str, name: str) -> Source:
-    try:
-        import trafilatura
-        from lxml import html
-    except ImportError as error:
-        raise not_installed(f"{name} needs {error.name}", "report") from error
-    text = trafilatura.extract(
-        content, include_comments=False, include_tables=True, favor_recall=True
-    )
-    if not content.strip():
-        return Source(name, "")
-    tree = html.document_fromstring(content)
-    titles = tree.xpath("string(//title)")
-    addresses = tree.xpath("//link[@rel='canonical']/@href | //meta[@property='og:url']/@content")
-    return Source(name, text or "", str(titles).strip() or None, tuple(map(str, addresses)))
-
-
-def _pdf(file: Path, name: str) -> Source:
-    try:
-        import pypdfium2
-    except ImportError as error:
-        raise not_installed(f"{name} needs {error.name}", "report") from error
-    try:
-        document = pypdfium2.PdfDocument(file)
-    except pypdfium2.PdfiumError:
-        return Source(name, "")
-    try:
-        pages = [page.get_textpage().get_text_bounded() for page in document]
-        title = document.get_metadata_value("Title") or None
-    finally:
-        document.close()
-    joined = _BROKEN.sub(r"\1\2", "\n".join(pages))
-    # Lines of a page are no sentences, and a ligature is no letter of a claim.
-    text = unicodedata.normalize("NFKC", re.sub(r"\s*\r?\n\s*", " ", joined))
-    return Source(name, text, title)
-
-
-_BLOCKS = frozenset(("p", "li", "div", "section", "tr", "blockquote", "table", "ol", "ul", "dd"))
-_UNSEEN = frozenset(("script", "style", "nav", "head", "template", "noscript"))
-
-
-def _markdown_of(content: str) -> str:
-    """Return the text of an HTML report with its headings, links and marks as Markdown."""
-    try:
-        from lxml import html
-    except ImportError as error:
-        raise not_installed("a report in HTML needs lxml", "report") from error
-    tree = html.document_fromstring(content)
-    text = "".join(_inline(tree))
-    return re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"
-
-
-def _inline(element: HtmlElement) -> Iterator[str]:
-    tag = element.tag if isinstance(element.tag, str) else ""
-    if tag not in _UNSEEN and tag:
-        yield from _opened(element, tag)
-    if element.tail:
-        yield re.sub(r"\s+", " ", element.tail)
-
-
-def _opened(element: HtmlElement, tag: str) -> Iterator[str]:
-    inner = "".join(_content(element))
-    target = str(element.get("href") or "")
-    plain = inner.strip().strip("[]")
-    if re.fullmatch(r"h[1-6]", tag):
-        yield f"\n\n{'#' * int(tag[1])} {inner.strip()}\n\n"
-    elif tag == "a" and target.startswith("#") and plain.isdecimal():
-        yield f"[{plain}]"
-    elif tag == "a" and target.startswith(("http://", "https://")):
-        yield f"[{inner.strip()}]({target})"
-    elif tag == "sup" and plain.isdecimal():
-        yield f"[{plain}]"
-    elif tag == "li" and element.getparent().tag == "ol":
-        number = element.getparent().index(element) + 1
-        yield f"\n{number}. {inner.strip()}\n"
-    elif tag in _BLOCKS or tag == "br":
-        yield f"\n\n{inner.strip()}\n\n" if tag != "br" else "\n"
-    else:
-        yield inner
-
-
-def _content(element: HtmlElement) -> Iterable[str]:
-    if element.text:
-        yield re.sub(r"\s+", " ", element.text)
-    for child in element:
-        yield from _inline(child)
+        name = file.relative_to(folder).as_posix()
+        is_hidden = any(part.startswith(".") for part in PurePosixPath(name).parts)
+        if file.is_file() and not is_hidden and file.resolve() != report.resolve():
+            yield read_source(file, name)

@@ -10,7 +10,7 @@ that all of RAGChecker's metrics can be derived.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -129,6 +129,7 @@ def recognize(path: Path, reasoning: AnswerReasoning | None = None) -> RecordedR
     if first is None:
         return None
     named = first.fields.keys()
+    # Claims alone may be those of any extractor; only labels make a file of results.
     if named.isdisjoint(_CLAIMS["answer"]) or named.isdisjoint(chain(*_VERDICTS.values())):
         return None
     return _of_ragchecker(path, reasoning)
@@ -157,15 +158,14 @@ BEST_FIRST = (*_RAGCHECKER_LABELS.values(),)
 them."""
 
 
-def _has_lists(labels: object) -> bool:
-    return isinstance(labels, list) and any(isinstance(words, list) for words in labels)
-
-
 def _of_ragchecker(path: Path, reasoning: AnswerReasoning | None) -> RecordedResults:
     contexts = [_VERDICTS[part, "contexts"] for part in _CLAIMS]
     per_document = False
     for row in read_rows(path):
-        per_document = per_document or any(_has_lists(row.first(names)) for names in contexts)
+        for labels in map(row.first, contexts):
+            # A list for each claim has a label for each document.
+            nested = isinstance(labels, list) and any(isinstance(one, list) for one in labels)
+            per_document = per_document or nested
     names = (
         (*GROUPS["ragchecker"], "contradiction_rate")
         if per_document
@@ -191,29 +191,14 @@ def _ragchecker_sample(row: SourceRow, reasoning: AnswerReasoning | None) -> Jud
         for part in _CLAIMS
         if (of_part := _ragchecker_claims(row, part, sample)) is not None
     }
-    assessments = []
-    per_document = []
-    for of, against in _VERDICTS:
-        for judged_claim, labels in _labeled_claims(
-            row, claims.get(of), _VERDICTS[of, against], len(documents)
-        ):
-            by_document = (
-                dict(zip(documents, labels, strict=True)) if isinstance(labels, list) else {}
-            )
-            for rank, label in enumerate(
-                labels if against == "contexts" and len(by_document) > 1 else (), 1
-            ):
-                verdict = Verdict(judge="ragchecker", label=label)
-                per_document.append(
-                    assessment(judged_claim.id, Evidence.of(against, document=rank), (verdict,))
-                )
-            cites = tuple(name for name, label in by_document.items() if label == "supported")
-            verdict = Verdict(
-                judge="ragchecker",
-                label=min(labels, key=BEST_FIRST.index, default="not_found"),
-                cites=cites,
-            )
-            assessments.append(assessment(judged_claim.id, Evidence.of(against), (verdict,)))
+    assessments: list[Assessment] = []
+    per_document: list[Assessment] = []
+    for (of, against), names in _VERDICTS.items():
+        for judged, labels in _labeled_claims(row, claims.get(of), names, len(documents)):
+            # A single document is the whole evidence.
+            if against == "contexts" and isinstance(labels, list) and len(set(documents)) > 1:
+                per_document += _alone(judged, against, labels)
+            assessments.append(_together(judged, against, labels, documents))
     result = SampleResult(
         sample=sample,
         claims=tuple(chain(*claims.values())),
@@ -221,6 +206,29 @@ def _ragchecker_sample(row: SourceRow, reasoning: AnswerReasoning | None) -> Jud
         assessments=(*assessments, *per_document),
     )
     return JudgedSample(result)
+
+
+def _alone(judged: Claim, against: Part, labels: Iterable[Label]) -> Iterator[Assessment]:
+    """Yield the assessments of a claim against each document alone."""
+    for rank, label in enumerate(labels, 1):
+        verdict = Verdict(judge="ragchecker", label=label)
+        yield assessment(judged.id, Evidence.of(against, document=rank), (verdict,))
+
+
+def _together(
+    judged: Claim,
+    against: Part,
+    labels: Sequence[Label],
+    documents: Sequence[str],
+) -> Assessment:
+    """Return the assessment of a claim against all documents: the best label of one counts."""
+    by_document = dict(zip(documents, labels, strict=True)) if isinstance(labels, list) else {}
+    verdict = Verdict(
+        judge="ragchecker",
+        label=min(labels, key=BEST_FIRST.index, default="not_found"),
+        cites=tuple(name for name, label in by_document.items() if label == "supported"),
+    )
+    return assessment(judged.id, Evidence.of(against), (verdict,))
 
 
 def _ragchecker_claims(row: SourceRow, part: Part, sample: Sample) -> tuple[Claim, ...] | None:
@@ -240,7 +248,10 @@ def _ragchecker_claims(row: SourceRow, part: Part, sample: Sample) -> tuple[Clai
 
 
 def _labeled_claims(
-    row: SourceRow, claims: Sequence[Claim] | None, names: Sequence[str], documents: int
+    row: SourceRow,
+    claims: Sequence[Claim] | None,
+    names: Sequence[str],
+    documents: int,
 ) -> Iterator[tuple[Claim, Sequence[Label]]]:
     """Yield each claim with a list of labels, one per document, or with a tuple of one label for
     all documents."""

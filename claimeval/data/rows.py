@@ -11,6 +11,7 @@ import dataclasses
 import datetime
 import json
 import re
+import shlex
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
@@ -20,18 +21,19 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from pydantic import BaseModel
 
-from claimeval.data.cells import parse_json, read_cell
+from claimeval.data.cells import parse_json
 from claimeval.data.field_names import names_a_field, words_of
 from claimeval.data.file_formats import (
     SPREADSHEETS,
     encoding_of,
     format_of,
+    guessed_encodings,
     opened_lines,
     opened_text,
     read_bytes,
 )
-from claimeval.data.paths import flat, roots, values_at
-from claimeval.types.errors import DataError, missing_file, not_installed
+from claimeval.data.paths import flat, opened, roots, values_at
+from claimeval.types.errors import DataError, missing_file, not_installed, visible
 
 if TYPE_CHECKING:
     import pandas
@@ -134,21 +136,21 @@ def read_rows(
 
 def _is_folder(path: Path) -> DataError:
     """Return the error for a folder in place of a file, with the files in it that can be read."""
+    if (path / "manifest.json").exists():
+        # Files of a run can be read as rows too, but are neither labels nor data.
+        return DataError(f"{path} is the folder of a run, and a file with rows is needed here")
     runs = [str(entry.parent) for entry in sorted(path.glob("*/manifest.json"))][:3]
     if runs:
         return DataError(f"{path} is a directory of runs. Give one of them: {', '.join(runs)}, ...")
-    files = sorted(entry for entry in path.iterdir() if _has_format(entry))[:3]
-    named = ", ".join(map(str, files))
+    files: list[str] = []
+    for entry in sorted(path.iterdir()):
+        with suppress(DataError):
+            if entry.is_file() and format_of(entry):
+                files.append(str(entry))
+    named = ", ".join(files[:3])
     return DataError(
         f"{path} is a directory. Give a file in it" + (f", such as {named}" if files else "")
     )
-
-
-def _has_format(path: Path) -> bool:
-    try:
-        return path.is_file() and bool(format_of(path))
-    except DataError:
-        return False
 
 
 def _within(rows: Iterable[SourceRow], under: str) -> Iterator[SourceRow]:
@@ -174,23 +176,26 @@ def count_rows(path: Path) -> int:
     return sum(1 for _ in read_rows(path, lambda _: None))
 
 
-_NOT_IN_CP1252 = re.compile(b"[\x81\x8d\x8f\x90\x9d]")
-"""Bytes that are undefined in Windows-1252, which otherwise extends ISO-8859-1."""
-
-
 def _decode(name: str, line: int, data: bytes) -> str:
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
+        path = Path(name)
         hint = f"byte 0x{data[error.start]:02x} at column {error.start + 1}"
-        encoding = "ISO-8859-1" if _NOT_IN_CP1252.search(data) else "CP1252"
+        guesses = guessed_encodings(data[error.start :])
+        encoding = guesses[0][0]
+        reads = " or ".join(f"{guess} (it then reads {text!r})" for guess, text in guesses)
+        guess = f"By a guess, it is {reads}. If so, convert it"
+        if len(guesses) > 1:
+            guess = f"It may be {reads}. Convert it from the one that reads right"
         if data.startswith((b"\xff\xfe", b"\xfe\xff")):  # from a pipe; files are converted
             hint = "it looks like UTF-16"
             encoding = "UTF-16"
-        path = Path(name)
+            guess = "Convert it"
+        to = f"{path.stem}.utf8{path.suffix}"
         raise DataError(
-            f"{path}, line {line}: not UTF-8 ({hint}); convert the file, as in: "
-            f"iconv -f {encoding} -t UTF-8 {path} > {path.stem}.utf8{path.suffix}"
+            f"{path}, line {line}: not UTF-8 ({hint}). {guess}:"
+            f" iconv -f {encoding} -t UTF-8 {shlex.quote(str(path))} > {shlex.quote(to)}"
         ) from error
 
 
@@ -212,7 +217,10 @@ def read_json_lines(
     for number, (line, data) in _numbered(lines, positions):
         try:
             row = _json_line(
-                name, line, number, data.removeprefix(b"\xef\xbb\xbf") if line == 1 else data
+                name,
+                line,
+                number,
+                data.removeprefix(b"\xef\xbb\xbf") if line == 1 else data,
             )
         except DataError as error:
             on_error(error)
@@ -254,7 +262,10 @@ def _json_problem(error: ValueError) -> str:
 
 
 def _json(
-    path: Path, on_error: OnError, positions: range | None, under: str | None = None
+    path: Path,
+    on_error: OnError,
+    positions: range | None,
+    under: str | None = None,
 ) -> Iterator[SourceRow]:
     data = read_bytes(path)
     try:
@@ -325,19 +336,50 @@ def table_rows(table: Mapping[str, Any], name: str) -> list[Any]:
         return [dict(zip(table["columns"], row, strict=False)) for row in table["data"]]
     if container := _container(table):
         (rows,) = values_at(table, container)
-        # the index of a frame is no column of it, unless it has a name
-        schema = table.get("schema")
-        made_up = isinstance(schema, dict) and schema.get("primaryKey") == ["index"]
-        if not made_up:
-            return list(rows)
-        return [{k: v for k, v in row.items() if k != "index"} for row in rows]
+        return _without_index(table.get("schema"), rows)
     if not _OF_A_TRACE.isdisjoint(table) or not values:
         return [dict(table)]
-    if all(isinstance(value, dict) for value in values):
+    if _are_all(values, dict):
         return _rows_of_objects(table)
-    if all(isinstance(value, (list, tuple)) for value in values):
+    if _are_all(values, (list, tuple)):
         return _rows_of_columns(table, name)
+    return _rows_of_texts(table, name)
+
+
+def _rows_of_texts(table: Mapping[str, Any], name: str) -> list[Any]:
+    """Return the rows of an object of texts: answers by their questions, or one row.
+
+    Raises:
+        DataError: They are answers by ids; with what joins them to their questions.
+    """
+    if len(table) < 2 or not _are_all(table.values(), str) or any(map(names_a_field, table)):
+        return [dict(table)]
+    asking = sum(key.rstrip().endswith(("?", "？")) for key in table)
+    if 2 * asking > len(table):
+        return [{"question": question, "answer": answer} for question, answer in table.items()]
+    numbered = sum(any(map(str.isdecimal, key)) for key in table)
+    if 2 * numbered > len(table):
+        first = visible(next(iter(table)), 40)
+        raise DataError(
+            f"{name} has texts by ids, as for {first!r}, and nothing beside them. If they are"
+            " answers, write each into the row of its question, as in: jq -c --slurpfile"
+            f" answers {shlex.quote(name)} '.answer = $answers[0][.id | tostring]' QUESTIONS.jsonl"
+            " > joined.jsonl"
+        )
     return [dict(table)]
+
+
+def _are_all(values: Iterable[object], kind: type | tuple[type, ...]) -> bool:
+    return all(isinstance(value, kind) for value in values)
+
+
+def _without_index(schema: object, rows: Iterable[Any]) -> list[Any]:
+    """Return the rows of a frame, `DataFrame.to_json(orient="table")`, without an index that has no
+    name; a named one is a column like others."""
+    made_up = isinstance(schema, dict) and schema.get("primaryKey") == ["index"]
+    if not made_up:
+        return list(rows)
+    return [{k: v for k, v in row.items() if k != "index"} for row in rows]
 
 
 def _rows_of_objects(table: Mapping[str, Mapping[str, Any]]) -> list[Any]:
@@ -347,8 +389,18 @@ def _rows_of_objects(table: Mapping[str, Mapping[str, Any]]) -> list[Any]:
         return list(table.values())
     if _are_by_id(table):
         return [row if "id" in row else {"id": name, **row} for name, row in table.items()]
+    return _rows_by_label(table)
+
+
+def _rows_by_label(table: Mapping[str, Mapping[str, Any]]) -> list[Any]:
     labels = dict.fromkeys(chain.from_iterable(table.values()))
-    return [{column: cells.get(label) for column, cells in table.items()} for label in labels]
+    # pandas numbers the rows of a table without an index
+    has_ids = "id" not in table and not all(str(label).isdecimal() for label in labels)
+    rows: list[Any] = []
+    for label in labels:
+        row = {column: cells.get(label) for column, cells in table.items()}
+        rows.append({"id": label, **row} if has_ids else row)
+    return rows
 
 
 def _rows_of_columns(table: Mapping[str, Sequence[Any]], name: str) -> list[Any]:
@@ -377,16 +429,21 @@ def _container(table: Mapping[str, Any]) -> str | None:
     for name in CONTAINERS:
         if any(isinstance(value, list) for value in values_at(table, name)):
             return name
+    lists = [
+        path
+        for path, value in _two_levels(table).items()
+        if isinstance(value, list) and value and _are_all(value, dict)
+    ]
+    return lists[0] if len(lists) == 1 and _OF_A_ROW.isdisjoint(table) else None
+
+
+def _two_levels(table: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of an object and of the objects in it, by their paths."""
     inner: dict[str, Any] = {}
     for name, value in table.items():
         if isinstance(value, dict):
             inner |= {f"{name}.{key}": item for key, item in value.items()}
-    lists = [
-        path
-        for path, value in {**table, **inner}.items()
-        if isinstance(value, list) and value and all(isinstance(item, dict) for item in value)
-    ]
-    return lists[0] if len(lists) == 1 and _OF_A_ROW.isdisjoint(table) else None
+    return {**table, **inner}
 
 
 _SEPARATOR = re.compile(r"sep=(.)\s*", re.IGNORECASE)
@@ -394,16 +451,25 @@ _SEPARATOR = re.compile(r"sep=(.)\s*", re.IGNORECASE)
 
 
 def _csv(
-    path: Path, on_error: OnError, positions: range | None, texts: Collection[str]
+    path: Path,
+    on_error: OnError,
+    positions: range | None,
+    texts: Collection[str],
 ) -> Iterator[SourceRow]:
+    # Python refuses cells above 131,072 characters, which contexts in one cell exceed. The limit is
+    # a C long, of 32 bits on Windows.
     csv.field_size_limit(2**31 - 1)
     with opened_text(path) as file:
         try:
             header = file.readline()
             declared = _SEPARATOR.fullmatch(header)
-            reader = csv.reader(
-                file, strict=True, delimiter=declared[1] if declared else _delimiter(header)
-            )
+            # The header decides and not the rows: a text may have more semicolons than a table
+            # columns.
+            columns = {
+                mark: len(next(csv.reader([header], delimiter=mark), ())) for mark in ",;\t|"
+            }
+            delimiter = declared[1] if declared else max(columns, key=columns.__getitem__)
+            reader = csv.reader(file, strict=True, delimiter=delimiter)
             file.seek(0)
             if declared:
                 next(reader)
@@ -412,6 +478,8 @@ def _csv(
         except csv.Error as error:
             raise DataError(f"{path}, line {reader.line_num}: not CSV: {error}") from error
         except UnicodeDecodeError as error:
+            # Reading in text mode says only the byte, so the file is read once more to find the
+            # line.
             if encoding_of(path) != "utf-8-sig":
                 raise DataError(f"{path} is not UTF-16, as its beginning says: {error}") from error
             with path.open("rb") as binary:
@@ -450,50 +518,69 @@ def _table(
         texts: Columns whose cells are not read as lists or objects.
     """
     _, header = next(lines, (1, []))
-    names, index = _header(path, header)
-    lists = _spread(names)
-    spread: set[int] = set()
-    for items in lists.values():
-        for item in items:
-            spread.update(at for at, _ in item)
-    # the first column may be the index that pandas writes
-    nameless = [at for at, name in enumerate(names) if at and not name]
-    named = [
-        (name, at, _as_it_is if name in texts else _opened_cell)
-        for at, name in enumerate(names)
-        if name and at not in spread
-    ]
+    columns = _TableColumns.of(path, header, texts)
+    width = len(columns.names)
     for number, (line, cells) in _numbered(lines, positions):
         location = f"{path}, {unit} {line}"
-        if problem := _misfit(cells, names, nameless):
-            said = f" but {len(cells)}" if len(cells) != len(names) else ""
+        if problem := columns.misfit(cells):
+            said = f" but {len(cells)}" if len(cells) != width else ""
             on_error(DataError(f"{location}: {problem}{said}", kind=problem))
             continue
-        if index and cells[0] != cells[index]:
-            raise _duplicate(path, names[index])
-        fields = {name: read(cells[at]) if cells[at] != "" else None for name, at, read in named}
-        for name, items in lists.items():
+        if columns.repeated and cells[0] != cells[columns.repeated]:
+            raise _duplicate(path, columns.names[columns.repeated])
+        yield SourceRow(location, number, columns.fields(cells))
+
+
+class _TableColumns(NamedTuple):
+    """The columns of a table, as its header names them."""
+
+    names: Sequence[str]
+    repeated: int
+    """The column that the first one repeats, as an index that pandas writes may; else 0."""
+    named: Sequence[tuple[str, int, Callable[[Any], Any]]]
+    """The name and the position of each column of a value, and how its cells are read."""
+    nameless: Sequence[int]
+    """The positions of columns without a name; the first column may be the index that pandas
+    writes."""
+    lists: Mapping[str, list[list[tuple[int, str]]]]
+    """As `_spread` returns them."""
+
+    @classmethod
+    def of(cls, path: Path, header: Iterable[Any], texts: Collection[str]) -> _TableColumns:
+        """Return the columns of a header; the cells of `texts` are not read as lists or objects."""
+        names, repeated = _header(path, header)
+        lists = _spread(names)
+        items = chain.from_iterable(lists.values())
+        spread = {position for position, _ in chain.from_iterable(items)}
+        named = [
+            (name, at, (lambda cell: cell) if name in texts else opened)
+            for at, name in enumerate(names)
+            if name and at not in spread
+        ]
+        nameless = [at for at, name in enumerate(names) if at and not name]
+        return cls(names, repeated, named, nameless, lists)
+
+    def misfit(self, cells: Sequence[Any]) -> str | None:
+        """Return the problem of a row with other columns than the header. Empty columns at the end
+        or without a name, as spreadsheets save them, are none."""
+        width = len(self.names)
+        if len(cells) < width or any(cell != "" for cell in cells[width:]):
+            return f"the row does not have {width} columns"
+        if filled := [at for at in self.nameless if cells[at] != ""]:
+            problem = f"column {filled[0] + 1} has a value and no name"
+            alone = sum(map(bool, self.names)) == 1
+            return f"{problem}; delete the rows above those of the names" if alone else problem
+        return None
+
+    def fields(self, cells: Sequence[Any]) -> dict[str, Any]:
+        """Return the values of a row by the names of their columns; an empty cell is None."""
+        fields = {
+            name: read(cells[at]) if cells[at] != "" else None for name, at, read in self.named
+        }
+        for name, items in self.lists.items():
             if name not in fields:
                 fields[name] = _items(cells, items)
-        yield SourceRow(location, number, fields)
-
-
-def _misfit(cells: Sequence[Any], names: Sequence[str], nameless: Iterable[int]) -> str | None:
-    """Return the problem of a row with other columns than the header. Empty columns at the end or
-    without a name, as spreadsheets save them, are none."""
-    if len(cells) < len(names) or any(cell != "" for cell in cells[len(names) :]):
-        return f"the row does not have {len(names)} columns"
-    if filled := [at for at in nameless if cells[at] != ""]:
-        return f"column {filled[0] + 1} has a value and no name"
-    return None
-
-
-def _as_it_is(cell: Any) -> Any:
-    return cell
-
-
-def _opened_cell(cell: Any) -> Any:
-    return read_cell(cell) if isinstance(cell, str) else cell
+        return fields
 
 
 def _csv_lines(reader: Any) -> Iterator[tuple[int, list[str]]]:
@@ -581,11 +668,6 @@ def _duplicate(path: Path, *columns: str) -> DataError:
     )
 
 
-def _delimiter(header: str) -> str:
-    """Return the separator that gives the header the most columns; a comma if several do."""
-    return max(",;\t|", key=lambda mark: len(next(csv.reader([header], delimiter=mark), ())))
-
-
 def _parquet(path: Path, on_error: OnError, positions: range | None) -> Iterator[SourceRow]:
     try:
         from pyarrow import ArrowException, parquet
@@ -593,6 +675,7 @@ def _parquet(path: Path, on_error: OnError, positions: range | None) -> Iterator
         raise not_installed("reading .parquet needs pyarrow", "parquet") from error
     number = 0
     try:
+        # Whole, a file of a million rows would not fit into memory as Python objects.
         for batch in parquet.ParquetFile(path).iter_batches(batch_size=256):
             before = number
             number = number + batch.num_rows
@@ -650,6 +733,7 @@ def plain(value: Any) -> Any:
     None."""
     if value is None or isinstance(value, (str, bool, int)):
         return value
+    # A float64 of numpy is a float too, and shows as `np.float64(1.0)` in messages.
     if isinstance(value, float):
         return float(value)
     if isinstance(value, BaseModel):
@@ -663,6 +747,7 @@ def plain(value: Any) -> Any:
     for method in ("to_pylist", "tolist", "as_py"):
         if hasattr(value, method):
             return plain(getattr(value, method)())
+    # By name, since pandas may not be installed, and importing it takes half a second.
     if type(value).__name__ in ("NAType", "NaTType"):
         return None
     if isinstance(value, bytes):
@@ -672,7 +757,9 @@ def plain(value: Any) -> Any:
 
 
 def dataframe(
-    columns: Sequence[str], rows: Iterable[Sequence[object]], numbers: Iterable[str] = ()
+    columns: Sequence[str],
+    rows: Iterable[Sequence[object]],
+    numbers: Iterable[str] = (),
 ) -> pandas.DataFrame:
     """Return a pandas table in which undefined values of the columns `numbers` are NaN.
 

@@ -73,7 +73,10 @@ class DrawnRows(list[dict[str, Any]]):
     sampling probability."""
 
     def __init__(
-        self, rows: Iterable[dict[str, Any]], strata: Mapping[str, LogStratum], empty_questions: int
+        self,
+        rows: Iterable[dict[str, Any]],
+        strata: Mapping[str, LogStratum],
+        empty_questions: int,
     ) -> None:
         super().__init__(rows)
         self.strata = strata
@@ -224,7 +227,9 @@ def draw(
 
 
 def _check_request(
-    count: int | None, every: int | None, stratify: str | Sequence[str] | None
+    count: int | None,
+    every: int | None,
+    stratify: str | Sequence[str] | None,
 ) -> None:
     """Raise UsageError for numbers that cannot be drawn, or that exclude each other."""
     if every is not None and (count is not None or stratify):
@@ -267,7 +272,8 @@ class _Log:
             return
         words = " ".join(_WORDS.findall(question.casefold()))
         values = [_value(row, field) for field in self._fields]
-        self._having |= _with_values(self._fields, values)
+        named = zip(self._fields, values, strict=True)
+        self._having |= {field for field, value in named if value != NO_STRATUM}
         stratum = " / ".join(values)
         # equal questions get the same number, so that a question is drawn once however often it
         # was asked
@@ -280,15 +286,23 @@ class _Log:
     def _reservoir(self, stratum: str, row: SourceRow) -> _Reservoir:
         if stratum not in self.reservoirs:
             if len(self.reservoirs) == self._count:
-                raise UsageError(
-                    f"--stratify {','.join(self._fields)}: more than {self._count} values up to"
-                    f" {row.location}, so not every stratum can have a row. Draw more rows, or use"
-                    " a field with fewer values"
-                )
+                raise self._too_many_values(row)
             size = math.inf if self._every else max(MIN_KEPT, RESERVE * self._count)
             share = 1 / self._every if self._every else 1.0
             self.reservoirs[stratum] = _Reservoir(size, share)
         return self.reservoirs[stratum]
+
+    def _too_many_values(self, row: SourceRow) -> UsageError:
+        absent = [field for field in self._fields if field not in self._having]
+        advice = "Draw more rows, or use a field with fewer values"
+        if absent:  # most likely misspelt
+            first = next(iter(self.reservoirs.values())).smallest()[:LOOKED_AT]
+            rows = [kept.row.fields for kept in first]
+            advice = f"None of these rows has {absent[0]}.{instead(absent[0], rows)}"
+        return UsageError(
+            f"--stratify {','.join(self._fields)}: more than {self._count} values up to"
+            f" {row.location}, so not every stratum can have a row. {advice}"
+        )
 
     def check(self) -> None:
         """Raise DataError for a log without rows, or without the fields of the strata."""
@@ -310,10 +324,21 @@ class _Log:
 
 
 def with_origin(
-    row: SourceRow, source: str, seed: int, probability: float, **stratum: str
+    row: SourceRow,
+    source: str,
+    seed: int,
+    probability: float,
+    **stratum: str,
 ) -> dict[str, Any]:
-    """Return a row as JSON, with its source and the probability in (0, 1] of its question in the
-    field `drawn`."""
+    """Return a row as JSON, with where it is from in the field `drawn`.
+
+    Args:
+        row: The row.
+        source: Name of the log.
+        seed: Seed of the draw.
+        probability: The probability in (0, 1] with which its question was drawn.
+        **stratum: The stratum, if there is one.
+    """
     origin = {
         "from": source,
         "row": row.number,
@@ -326,7 +351,9 @@ def with_origin(
 
 
 def _without_duplicates(
-    candidates: list[_Kept], count: int, distinct: DistinctQuestions | None
+    candidates: list[_Kept],
+    count: int,
+    distinct: DistinctQuestions | None,
 ) -> tuple[list[_Kept], int]:
     """Return the first `count` rows that are no near duplicates of drawn ones, and the number of
     duplicates."""
@@ -393,7 +420,9 @@ def _with_values(fields: Sequence[str], values: Sequence[str]) -> set[str]:
 
 
 def _check_fields(
-    fields: Sequence[str], having: set[str], reservoirs: Iterable[_Reservoir]
+    fields: Sequence[str],
+    having: set[str],
+    reservoirs: Iterable[_Reservoir],
 ) -> None:
     """Raise DataError for a field of the strata that no row has."""
     for field in fields:

@@ -15,9 +15,10 @@ from pydantic import Field
 from claimeval.data.context_ids import ContextIds, ContextIdTally
 from claimeval.data.mapping import RowMapping, presets
 from claimeval.metrics.rows import FIELDS, Metric
+from claimeval.statistics.formatting import number_of
 from claimeval.types import html
 from claimeval.types.errors import DataError, repeated_id, visible
-from claimeval.types.records import Document, Part, Record, Sample
+from claimeval.types.records import ASKED, Document, Part, Record, Sample
 
 EXCERPT = 100
 """Characters of a text that are shown."""
@@ -39,6 +40,8 @@ class MissingField(Record):
     @property
     def field(self) -> str:
         """The name of the field in a sample."""
+        if self.part == ASKED:
+            return "question"
         return FIELDS.get(self.part, f"evidence.{self.part}")
 
 
@@ -133,30 +136,32 @@ class Survey(Record):
         remarks += self.noticed
         if self.no_question:
             remarks.append(
-                f"{self.no_question.count} samples have no question (first:"
+                f"{number_of(self.no_question.count, 'sample')} without a question (first:"
                 f" {self.no_question.first!r})"
             )
         if self.duplicate_numbers:
             first, second = self.duplicate_numbers
             remarks.append(
-                f"{len(self.duplicate_ids)} ids occur more than once, first"
+                f"{number_of(len(self.duplicate_ids), 'id')} more than once, first"
                 f" {self.duplicate_ids[0]!r} (samples {first} and {second})"
             )
         if self.no_answer or self.empty_answers:
             remarks.append(
-                f"{self.no_answer} samples have no answer, {self.empty_answers} an empty one"
+                f"{number_of(self.no_answer, 'sample')} without an answer,"
+                f" {self.empty_answers} with an empty one"
             )
         if self.invalid_text:
             sample, excerpt = next(iter(self.invalid_text.items()))
             remarks.append(
-                f"{len(self.invalid_text)} samples look wrongly decoded (first: {sample!r}:"
+                f"wrongly decoded, as it looks: {number_of(len(self.invalid_text), 'sample')}"
+                f" (first: {sample!r}:"
                 f" ...{excerpt}...)"
             )
         if self.written_nothing:
             sample, text = next(iter(self.written_nothing.items()))
             remarks.append(
-                f"{len(self.written_nothing)} samples have a text {text!r} (first: {sample!r}); it"
-                " counts as any text: leave the field empty if nothing is meant"
+                f"{number_of(len(self.written_nothing), 'sample')} with a text {text!r} (first:"
+                f" {sample!r}); it counts as any text: leave the field empty if nothing is meant"
             )
         if self.contexts:
             fewest, median, most_contexts = self.contexts
@@ -292,6 +297,7 @@ def survey(samples: Iterable[Sample], metrics: Sequence[Metric]) -> Survey:
         if not sample.question.strip():
             no_question = counted(no_question, "question", sample)
         empty_answers += sample.answer is not None and not sample.answer.strip()
+        # A file in a wrong encoding has it in every row, and the search is slow.
         if len(invalid_text) < 100 and (excerpt := _invalid_text(sample)):
             invalid_text[sample.id] = excerpt
         if nothing := next((text for text in _texts(sample) if text in _NOTHING), None):
@@ -336,9 +342,16 @@ class _MissingParts:
         self._counts: dict[str, dict[str, tuple[int, str]]] = {one.name: {} for one in metrics}
 
     def add(self, sample: Sample) -> None:
-        has = (bool(sample.reference_claims), *(sample.has(part) for part in self._parts))
+        asked = bool(sample.question.strip())
+        given = bool(sample.reference_claims), asked
+        has = (*given, *(sample.has(part) for part in self._parts))
         if has not in self._lacks:
-            missing = [(metric.name, metric.missing_part(sample)) for metric in self._metrics]
+            missing = []
+            for metric in self._metrics:
+                part = metric.missing_part(sample)
+                if not part and not asked and metric.against == ASKED:
+                    part = ASKED
+                missing.append((metric.name, part))
             self._lacks[has] = [(name, part) for name, part in missing if part]
         for name, part in self._lacks[has]:
             n, first = self._counts[name].get(part, (0, sample.id))

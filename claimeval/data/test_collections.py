@@ -11,7 +11,7 @@ from pathlib import Path
 from pydantic import Field, ValidationError
 
 from claimeval import ir
-from claimeval.data.file_formats import FORMATS
+from claimeval.data.file_formats import FORMATS, SPREADSHEETS
 from claimeval.data.rows import SourceRow, read_rows
 from claimeval.types.errors import DataError, UsageError, first_problem, read_yaml, unknown_name
 from claimeval.types.records import Document, Record
@@ -28,20 +28,22 @@ QUERY_NAMES: dict[str, tuple[str, ...]] = {
 }
 
 
-def read_corpus(path: Path) -> Iterator[Document]:
+def read_corpus(path: Path, sheet: str | None = None) -> Iterator[Document]:
     """Yield the documents of a file: rows with id, text and an optional title, or lines
     `id<TAB>text`.
 
     In a BEIR directory, `corpus.jsonl` is read. Raises DataError for a row without id or text and a
     duplicate id.
     """
-    for document in _named(path, "corpus.jsonl", DOCUMENT_NAMES, "document"):
+    for document in _named(path, "corpus.jsonl", DOCUMENT_NAMES, "document", sheet):
         yield Document(
-            id=document["id"], text=document["text"], title=document.get("title") or None
+            id=document["id"],
+            text=document["text"],
+            title=document.get("title") or None,
         )
 
 
-def read_queries(path: Path) -> dict[str, str]:
+def read_queries(path: Path, sheet: str | None = None) -> dict[str, str]:
     """Return the text of each query: rows with id and question, a JSON object of id to text, or
     lines `id<TAB>text`.
 
@@ -56,15 +58,14 @@ def read_queries(path: Path) -> dict[str, str]:
                 and all(isinstance(text, str) for text in value.values())
             ):
                 return value
-    return {
-        query["id"]: query["text"] for query in _named(path, "queries.jsonl", QUERY_NAMES, "query")
-    }
+    queries = _named(path, "queries.jsonl", QUERY_NAMES, "query", sheet)
+    return {query["id"]: query["text"] for query in queries}
 
 
-def _rows(path: Path, beir_file: str) -> Iterator[SourceRow]:
+def _rows(path: Path, beir_file: str, sheet: str | None) -> Iterator[SourceRow]:
     file = path / beir_file if path.is_dir() else path
     if file.suffix.lower() != ".tsv":
-        yield from read_rows(file)
+        yield from read_rows(file, sheet=sheet)
         return
     try:
         with file.open("rb") as lines:
@@ -78,15 +79,20 @@ def _rows(path: Path, beir_file: str) -> Iterator[SourceRow]:
 
 
 def _named(
-    path: Path, beir_file: str, names: Mapping[str, tuple[str, ...]], what: str
+    path: Path,
+    beir_file: str,
+    names: Mapping[str, tuple[str, ...]],
+    what: str,
+    sheet: str | None,
 ) -> Iterator[dict[str, str]]:
     """Yield the values of rows by our field names. Every field but the title is required, and an id
     is unique."""
     ids: set[str] = set()
-    for row in _rows(path, beir_file):
+    for row in _rows(path, beir_file, sheet):
         values = {}
         for field, aliases in names.items():
             value = row.first(aliases)
+            # BEIR's ids are texts, which other programs write as numbers.
             value = str(value) if field == "id" and isinstance(value, int) else value
             if value is None and field != "title":
                 raise DataError(f"{row.location}: no {field} (one of {', '.join(aliases)})")
@@ -115,28 +121,33 @@ _NOT_IN_FILE_NAMES = re.compile(r"[^\w.+-]+")
 Grades = dict[str, dict[str, int]]
 
 
-def read_qrels(path: Path) -> Grades:
+def read_qrels(path: Path, sheet: str | None = None) -> Grades:
     """Return the grades in a TREC or BEIR file, or in a table with a field `human`, `grade`,
     `relevance` or `label`.
 
     Pairs without a grade are left out. Raises DataError with file and line for an invalid grade or
     a duplicate pair.
     """
-    return next(iter(read_assessors(path, None).values()))
+    assessors = read_assessors(path, None, sheet)
+    return next(iter(assessors.values()))
 
 
-def read_assessors(path: Path, names: Sequence[str] | None = ()) -> dict[str, Grades]:
+def read_assessors(
+    path: Path,
+    names: Sequence[str] | None = (),
+    sheet: str | None = None,
+) -> dict[str, Grades]:
     """Return the grades of each assessor in a file, by name.
 
     A table can have the grades of multiple assessors in the field `grades`: an object of name to
     grade, or a list in the order of `names` (default: `1`, `2`, ...). Any other file has one
     assessor, named after the file; with `names` None, so has a table.
     """
-    if path.suffix.lower() not in FORMATS:
+    if path.suffix.lower() not in (*FORMATS, *SPREADSHEETS):
         return {path.name: _whole(path)}
     table: dict[str, Grades] = {}
     locations: dict[tuple[str, str], str] = {}
-    for row in read_rows(path):
+    for row in read_rows(path, sheet=sheet):
         query, document = (_id(row, field) for field in ("query", "document"))
         if (query, document) in locations:
             raise DataError(

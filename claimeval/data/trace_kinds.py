@@ -42,9 +42,13 @@ TRACES = (
 def trace_kind(fields: Mapping[str, Any]) -> str | None:
     """Return which kind of `TRACES` a row is from: a span, several spans, or a trace with its
     observations."""
-    names = fields.keys()
-    if "resourceSpans" in names:
+    if "resourceSpans" in fields:
         return "OpenTelemetry spans"
+    return _kind_of_span(fields) or _kind_of_trace(fields)
+
+
+def _kind_of_span(fields: Mapping[str, Any]) -> str | None:
+    names = fields.keys()
     if ("context.trace_id" in names and "input" not in names) or (
         isinstance(fields.get("context"), dict) and "trace_id" in fields["context"]
     ):
@@ -52,10 +56,16 @@ def trace_kind(fields: Mapping[str, Any]) -> str | None:
     if names >= OF_OPIK:
         return "Opik trace"
     if names & {"traceId", "trace_id"}:
+        # Langfuse has a `traceId` too, but ids of observations in place of spans.
         if names & {"spanId", "span_id"}:
             return "OpenTelemetry spans"
         if names & {"type", "observationType"} and "input" in names:
             return "Langfuse observations"
+    return None
+
+
+def _kind_of_trace(fields: Mapping[str, Any]) -> str | None:
+    names = fields.keys()
     if isinstance(fields.get("observations"), list) and names & _OF_A_TRACE:
         return "Langfuse traces"
     if opik_spans(fields) is not None:

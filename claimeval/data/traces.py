@@ -141,7 +141,7 @@ _NAMED = 3
 """Number of names of unknown spans in the warning."""
 
 
-class _Span(NamedTuple):
+class _TraceSpan(NamedTuple):
     """The relevant content of a span."""
 
     trace: str
@@ -174,7 +174,7 @@ class _Trace:
 
     def __init__(self, location: str) -> None:
         self.location = location
-        self.spans: list[_Span] = []
+        self.spans: list[_TraceSpan] = []
         self.session = ""
 
 
@@ -203,6 +203,7 @@ def _traces(rows: Iterable[SourceRow]) -> Iterator[SourceRow]:
         location = row.location
         for span in _spans(row.fields):
             trace = traces.setdefault(span.trace, _Trace(row.location))
+            # Only some spans of a trace carry the session, often the outermost alone.
             trace.session = trace.session or span.session
             if span.kind:
                 trace.spans.append(span)
@@ -218,18 +219,22 @@ def _traces(rows: Iterable[SourceRow]) -> Iterator[SourceRow]:
             unanswered += 1
     if not number:
         raise DataError(f"{location}: {len(traces)} traces, none with a question or an answer")
-    parts = (
-        [f"traces without a question or an answer, left out: {unanswered}"] if unanswered else []
-    )
-    if total := unknown.total():
-        names = ", ".join(f"{name} {n}" for name, n in unknown.most_common(_NAMED))
-        more = f", and {len(unknown) - _NAMED} other names" if len(unknown) > _NAMED else ""
-        parts.insert(0, f"spans of unknown kinds, left out: {total} ({names}{more})")
+    parts = [*_unknown_spans(unknown)]
+    if unanswered:
+        parts.append(f"traces without a question or an answer, left out: {unanswered}")
     if parts:
         warnings.warn("; ".join(parts), stacklevel=2)
 
 
-def _spans(fields: Mapping[str, Any]) -> Iterator[_Span]:
+def _unknown_spans(unknown: Counter[str]) -> Iterator[str]:
+    """Yield how many spans are left out because nobody knows their kind."""
+    if total := unknown.total():
+        names = ", ".join(f"{name} {n}" for name, n in unknown.most_common(_NAMED))
+        more = f", and {len(unknown) - _NAMED} other names" if len(unknown) > _NAMED else ""
+        yield f"spans of unknown kinds, left out: {total} ({names}{more})"
+
+
+def _spans(fields: Mapping[str, Any]) -> Iterator[_TraceSpan]:
     """Yield the spans in a row."""
     if "resourceSpans" in fields:
         yield from map(
@@ -285,7 +290,7 @@ def _attributes(fields: Mapping[str, Any]) -> dict[str, Any]:
     )
 
 
-def _trulens(fields: Mapping[str, Any]) -> _Span:
+def _trulens(fields: Mapping[str, Any]) -> _TraceSpan:
     """Return an event of TruLens as a span; those of an evaluation have neither a question nor an
     answer."""
     attributes = _attributes({"attributes": fields["record_attributes"]})
@@ -348,18 +353,19 @@ def _flat(value: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
         yield prefix, value
 
 
-def _of_tool(fields: Mapping[str, Any], trace: str, parent: str = "") -> _Span:
+def _of_tool(fields: Mapping[str, Any], trace: str, parent: str = "") -> _TraceSpan:
     """Return a span of a tool that records input and output: those of unknown kinds are parts of a
     chain."""
     attributes = {
         name: next(filter(None, map(fields.get, keys)), None) for name, keys in _OF_TOOLS.items()
     }
     kind = str(parsed(attributes["openinference.span.kind"]))
+    # Langfuse calls everything else a span or an event.
     attributes["openinference.span.kind"] = kind if kind.lower() in _KINDS else "chain"
     return _span({**fields, "attributes": {**_attributes(fields), **attributes}}, trace, parent)
 
 
-def _span(fields: Mapping[str, Any], trace: str | None = None, parent: str = "") -> _Span:
+def _span(fields: Mapping[str, Any], trace: str | None = None, parent: str = "") -> _TraceSpan:
     """Return the relevant content of a span, without a kind if that is unknown."""
     attributes = _all_attributes(fields)
     span = _placed(fields, attributes, trace, parent)
@@ -423,12 +429,15 @@ def _unwrapped(value: Any, within: str) -> Any:
 
 
 def _placed(
-    fields: Mapping[str, Any], attributes: Mapping[str, Any], trace: str | None, parent: str
-) -> _Span:
+    fields: Mapping[str, Any],
+    attributes: Mapping[str, Any],
+    trace: str | None,
+    parent: str,
+) -> _TraceSpan:
     """Return where a span is in its trace."""
     name = _first(fields, _SPAN).removeprefix("0x")
     above = _first(fields, _PARENT).removeprefix("0x") or parent
-    return _Span(
+    return _TraceSpan(
         trace=_first(fields, _TRACE).removeprefix("0x") if trace is None else trace,
         id=name,
         parent="" if above == name else above,
@@ -490,15 +499,15 @@ def _beside(value: Any, depth: int = 2) -> list[dict[str, Any]]:
 class _Parts(NamedTuple):
     """The spans of a trace that have its question, answer and documents, in their order."""
 
-    speaking: list[_Span]
+    speaking: list[_TraceSpan]
     """Chains and calls of models with a text."""
-    top: list[_Span]
+    top: list[_TraceSpan]
     """The outermost of them."""
-    calls: list[_Span]
-    retrievals: list[_Span]
+    calls: list[_TraceSpan]
+    retrievals: list[_TraceSpan]
 
     @classmethod
-    def of(cls, spans: Sequence[_Span]) -> _Parts:
+    def of(cls, spans: Sequence[_TraceSpan]) -> _Parts:
         """Return the parts of spans in their order."""
         speaking = [span for span in spans if span.speaks]
         parents = {span.id: span.parent for span in spans}
@@ -519,12 +528,12 @@ class _Parts(NamedTuple):
         return next((span.question for span in asking if span.question), None)
 
     @property
-    def saying(self) -> list[_Span]:
+    def saying(self) -> list[_TraceSpan]:
         """The spans that may have the answer, likeliest first: the last ones go before others."""
         return [*reversed(self.top), *reversed(self.calls), *reversed(self.speaking)]
 
     @property
-    def last(self) -> _Span | None:
+    def last(self) -> _TraceSpan | None:
         """The span with the answer."""
         return next((span for span in self.saying if span.answer), None)
 
@@ -547,8 +556,14 @@ class _Parts(NamedTuple):
         documents = next((span.documents for span in beside if span.documents), None)
         if not self.retrievals or (documents and not any(lists)):
             return documents
+        # What a reranker left out did not reach the model.
         reranked = [span.documents for span in self.retrievals if span.kind == "reranker"]
         return list(chain.from_iterable(reranked[-1:] or lists))
+
+    @property
+    def reference(self) -> str | None:
+        """The gold answer beside an outermost span."""
+        return next((span.reference for span in self.top if span.reference), None)
 
     @property
     def model(self) -> str | None:
@@ -577,7 +592,7 @@ def _sample(name: str, trace: _Trace) -> dict[str, Any] | None:
         "response_id": parts.response,
     }
     contexts = parts.documents
-    reference = next((span.reference for span in parts.top if span.reference), None)
+    reference = parts.reference
     fields = {
         "id": name,
         "question": question or "",
@@ -590,7 +605,7 @@ def _sample(name: str, trace: _Trace) -> dict[str, Any] | None:
     return {key: value for key, value in fields.items() if value is not None or key == "answer"}
 
 
-def _start(span: _Span) -> tuple[int, str]:
+def _start(span: _TraceSpan) -> tuple[int, str]:
     """Return the key that sorts spans by their start; numbers of nanoseconds may differ in
     length."""
     return (len(span.start), span.start) if span.start.isdecimal() else (0, span.start)
@@ -599,6 +614,7 @@ def _start(span: _Span) -> tuple[int, str]:
 def _depth(name: str, parents: Mapping[str, str]) -> int:
     """Return the number of known spans above a span."""
     spans = {name}
+    # Spans that are each other's parents, as a broken exporter writes them, would never end.
     while (name := parents.get(name, "")) in parents and name not in spans:
         spans.add(name)
     return len(spans) - 1

@@ -154,6 +154,123 @@ def test_retrieved_contexts_are_offered_before_a_gold_passage_that_a_preset_read
     assert read(rows, asked[0]) == truth()
 
 
+GOLD_CONTEXT_NAMES = (
+    *("gold_documents", "gold_passages", "reference_documents", "ground_truth_context"),
+    *("gold_context", "golden_chunks", "expected_passages"),
+)
+
+
+@pytest.mark.parametrize(
+    "name", [*GOLD_CONTEXT_NAMES, "sentences", "supporting_sentences", "inputs"]
+)
+def test_a_second_list_of_other_passages_is_asked_for_whatever_its_name(name: str) -> None:
+    known = {"question": QUESTIONS, "contexts": CONTEXTS, "answer": ANSWERS}
+    gold = {"reference_contexts": name} if name in GOLD_CONTEXT_NAMES else {}
+    asked = readings(table({**known, name: OTHER}))
+    assert asked == ({"contexts": "contexts", **gold}, {"contexts": name})
+
+
+@pytest.mark.parametrize("name", GOLD_CONTEXT_NAMES)
+def test_gold_passages_among_those_that_were_retrieved_ask_nothing(name: str) -> None:
+    known = {"question": QUESTIONS, "contexts": CONTEXTS, "answer": ANSWERS}
+    found = [CONTEXTS[0][:1], *OTHER[1:]]  # retrieval missed those of the others
+    assert readings(table({**known, name: found})) == ()
+
+
+IN_ONE_TEXT = tuple(name for name in CONTEXT_NAMES if name != "references")
+CONTENT_NAMES = ("text", "content", "contents", "body", "section", "information", "memory", "cited")
+
+
+@pytest.mark.parametrize("name", [*IN_ONE_TEXT, *CONTENT_NAMES, *GOLD_CONTEXT_NAMES])
+def test_a_second_column_with_one_passage_is_asked_for_and_one_with_titles_is_not(
+    name: str,
+) -> None:
+    known = {"question": QUESTIONS, "contexts": CONTEXTS, "answer": ANSWERS}
+    asked = readings(table({**known, name: [" ".join(texts) for texts in OTHER]}))
+    assert asked[0]["contexts"] == "contexts"
+    assert {"contexts": name} in asked
+    if name in ("retrieved_context", "source_nodes"):
+        return  # names of contexts of other tools, whatever they have
+    titles = ("The towers of Bern and their history", "Mills, volume 3, with a map", "Ferries")
+    assert readings(table({**known, name: titles})) == ()
+
+
+@pytest.mark.parametrize("name", ["foo", "report", "Spalte 7"])
+def test_a_text_that_holds_a_passage_of_the_contexts_may_be_contexts_whatever_its_name(
+    name: str,
+) -> None:
+    known = {"question": QUESTIONS, "contexts": CONTEXTS, "answer": ANSWERS}
+    whole = [" ".join([*texts, *more]) for texts, more in zip(CONTEXTS, OTHER, strict=True)]
+    asked = readings(table({**known, name: whole}))
+    assert asked[0]["contexts"] == "contexts"
+    assert any(reading.get("contexts") == name for reading in asked)
+
+
+WRONG = (
+    "The tower is 63 m high, which one sees from afar.",
+    "The mill was built by Peter Meier in 1850.",
+    "The ferry leaves at nine each morning.",
+)
+
+
+@pytest.mark.parametrize("name", ["foo", "bar", "x1", "value", "v2", "yours", "Unnamed: 4", "zeta"])
+@pytest.mark.parametrize("other", [WRONG, [f"{text} Yes." for text in ANSWERS]], ids=["a", "b"])
+@pytest.mark.parametrize("gold", [GOLD, None])
+def test_a_second_column_of_long_answers_is_asked_for_whatever_its_name(
+    name: str, other: Sequence[str], gold: Sequence[str] | None
+) -> None:
+    columns = {"question": QUESTIONS, "contexts": CONTEXTS, "answer": ANSWERS, name: other}
+    columns |= {"reference_answers": gold} if gold else {}
+    asked = readings(table(columns))
+    assert asked[0] == {"answer": "answer"}
+    assert {"answer": name} in asked
+
+
+ORDINARY = [
+    json.loads(line)
+    for line in Path(__file__).with_name("ordinary.jsonl").read_text("utf-8").splitlines()
+]
+"""Files as people have them: names of the README beside notes, prompts, tickets, rubrics, scores,
+and other texts about a sample."""
+
+
+def test_the_ordinary_files_are_many() -> None:
+    assert len({file["name"] for file in ORDINARY}) >= 50
+
+
+@pytest.mark.parametrize("file", ORDINARY, ids=lambda file: str(file["name"]))
+@pytest.mark.parametrize("without", ["", "reference_answers"])
+def test_an_ordinary_file_asks_nothing_and_is_read_as_the_readme_says(
+    file: Mapping[str, Any], without: str
+) -> None:
+    rows = [{name: row[name] for name in row if name != without} for row in file["rows"]]
+    assert read(rows) == [
+        (row["question"], row["answer"], row["contexts"], row.get("reference_answers", []))
+        for row in rows
+    ]
+
+
+@pytest.mark.parametrize(
+    ("columns", "path"),
+    [
+        ([{"tool_outputs": [text]} for text in ANSWERS], "tool_outputs"),
+        (
+            [{"tools_called": [{"name": "s", "output": text}]} for text in ANSWERS],
+            "tools_called[*].output",
+        ),
+    ],
+    ids=["texts", "objects"],
+)
+def test_an_answer_may_be_the_first_words_of_what_a_tool_returned(
+    columns: Sequence[Mapping[str, Any]], path: str
+) -> None:
+    rows = [
+        {"question": question, "answer": f"{answer} So it is.", **more}
+        for question, answer, more in zip(QUESTIONS, ANSWERS, columns, strict=True)
+    ]
+    assert readings(rows)[0] == {"contexts": path}
+
+
 ALONE = tuple(name for name in ANSWER_NAMES if name != "model")
 """Names that are those of answers also without other answers."""
 
@@ -258,9 +375,11 @@ def _columns(chance: random.Random) -> dict[str, Sequence[Any]]:
     for _ in range(chance.randint(1, 3)):
         kind = chance.randrange(4)
         if kind == 0:
-            extra[chance.choice(ANSWER_NAMES)] = chance.choice([*answers, nothing])
+            names = [*ANSWER_NAMES, "foo", "v2", "yours"]
+            extra[chance.choice(names)] = chance.choice([*answers, WRONG, nothing])
         elif kind == 1:
-            extra[chance.choice(CONTEXT_NAMES)] = chance.choice([*documents, nothing])
+            names = [*CONTEXT_NAMES, *GOLD_CONTEXT_NAMES, *CONTENT_NAMES, "sentences", "foo"]
+            extra[chance.choice(names)] = chance.choice([*documents, nothing])
         elif kind == 2:
             name = chance.choice(sorted(DESCRIBING))
             extra[name] = DESCRIBING[name]
@@ -269,7 +388,9 @@ def _columns(chance: random.Random) -> dict[str, Sequence[Any]]:
     return extra
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize(
+    "seed", [*range(8), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(8, 68))]
+)
 def test_names_of_the_readme_are_read_as_it_says_or_asked_for_first(seed: int) -> None:
     chance = random.Random(seed)
     for _ in range(60):
@@ -317,7 +438,9 @@ def _nested(chance: random.Random, names: Mapping[str, str]) -> Rows:
     return rows
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize(
+    "seed", [*range(10), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(10, 40))]
+)
 def test_every_first_reading_of_generated_tables_is_the_right_one_in_one_refusal(seed: int) -> None:
     chance = random.Random(seed)
     for _ in range(50):
@@ -662,7 +785,8 @@ def test_answers_in_two_objects_are_both_offered_the_gold_one_last() -> None:
     ]
     asked = readings(rows)
     assert [reading["answer"] for reading in asked] == ["result.answer", "data.answer"]
-    assert read(rows, asked[0]) == truth()
+    assert [sample[:3] for sample in read(rows, asked[0])] == [sample[:3] for sample in truth()]
+    assert [references for *_, references in read(rows, asked[0])] == [[gold] for gold in GOLD]
 
 
 def test_numbered_columns_beside_others_of_their_name_are_offered_one_by_one() -> None:
@@ -677,3 +801,484 @@ def test_numbered_columns_beside_others_of_their_name_are_offered_one_by_one() -
     (asked,) = readings(rows)
     assert asked == {"contexts": ("context0", "context1")}
     assert read(rows, asked) == truth()
+
+
+UNKNOWN_NAMES = ("kestrel7b", "zephyr", "v2", "theirs", "nightly", "Column1", "系统输出", "utgang")
+"""Names that no list of names has."""
+
+
+@pytest.mark.parametrize("name", UNKNOWN_NAMES)
+def test_sentences_that_hold_the_answer_are_a_passage_or_the_system_s_answer(name: str) -> None:
+    rows = table({"question": QUESTIONS, "answer": GOLD, name: ANSWERS})
+    gold = {"answer": name, "reference_answers": "answer"}
+    assert readings(rows) == (gold, {"answer": "answer", "contexts": name}, {"answer": "answer"})
+    answered = [(each.question, each.answer) for each in ce.read_samples(rows, mapping=gold)]
+    assert answered == list(zip(QUESTIONS, ANSWERS, strict=True))
+
+
+@pytest.mark.parametrize("name", UNKNOWN_NAMES)
+def test_a_list_of_gold_answers_is_no_answer_beside_longer_sentences(name: str) -> None:
+    golds = [[text] for text in GOLD]
+    rows = table({"question": QUESTIONS, "contexts": CONTEXTS, "answers": golds, name: ANSWERS})
+    assert readings(rows)[0] == {"answer": name, "reference_answers": "answers"}
+    assert read(rows, readings(rows)[0]) == truth(gold=GOLD)
+
+
+def test_without_contexts_a_short_answer_within_another_looks_like_gold() -> None:
+    rows = table({"question": QUESTIONS, "answer": GOLD, "completion": ANSWERS})
+    assert readings(rows)[0] == {"answer": "completion", "reference_answers": "answer"}
+
+
+def test_addresses_are_no_texts_of_a_sample() -> None:
+    links = ["https://example.org/tower"] * 3
+    rows = table({"Prompt": QUESTIONS, "Response": ANSWERS, "wiki_link_1": links, "Query": links})
+    assert readings(rows) == ({"question": "Prompt", "answer": "Response"},)
+
+
+def test_a_prompt_with_contexts_and_question_is_no_other_evidence() -> None:
+    prompts = [f"{' '.join(texts)} {q}" for texts, q in zip(CONTEXTS, QUESTIONS, strict=True)]
+    known = {"question": QUESTIONS, "contexts": CONTEXTS, "answer": ANSWERS}
+    assert read(table({**known, "country": prompts})) == truth()
+
+
+def test_parts_of_an_answer_with_their_places_are_no_evidence() -> None:
+    rows = [
+        {
+            "question": question,
+            "answer": answer,
+            "grounding": [{"segment": {"startIndex": 0, "endIndex": 9, "text": answer[:9]}}],
+        }
+        for question, answer in zip(QUESTIONS, ANSWERS, strict=True)
+    ]
+    assert [contexts for _, _, contexts, _ in read(rows)] == [[], [], []]
+
+
+def test_parts_of_one_document_have_their_own_ids() -> None:
+    parts = [
+        [{"document_id": "d", "segment_id": f"s{n}", "content": text} for n, text in enumerate(all)]
+        for all in CONTEXTS
+    ]
+    rows = table({"question": QUESTIONS, "answer": ANSWERS, "contexts": parts})
+    assert read(rows) == truth()
+    (first, *_) = ce.read_samples(rows)
+    assert [document.id for document in first.contexts or ()] == ["s0", "s1"]
+
+
+def test_documents_with_one_id_that_are_not_read_are_offered_by_their_texts() -> None:
+    parts = [{"found": [{"document_id": "d", "content": t} for t in all]} for all in CONTEXTS]
+    out = [{"response": answer, **part} for answer, part in zip(ANSWERS, parts, strict=True)]
+    rows = table({"question": QUESTIONS, "out": out})
+    asked = readings(rows)
+    assert asked[0] == {"answer": "out.response", "contexts": "out.found[*].content"}
+    assert read(rows, asked[0]) == truth()
+
+
+def test_documents_without_texts_are_said_in_the_refusal_of_other_fields() -> None:
+    hits = [{"title": "A page", "url": "https://example.org"}]
+    said = [[{"role": "assistant", "content": answer}] for answer in ANSWERS]
+    rows = table({"question": QUESTIONS, "choices": said, "search_results": [hits] * 3})
+    asked = readings(rows)
+    assert asked[0] == {"messages": "choices", "contexts": ""}
+    assert read(rows, asked[0]) == [(q, a, [], []) for q, a, _, _ in truth()]
+
+
+def test_outputs_of_agents_with_the_answer_among_them_are_no_evidence() -> None:
+    rows = [
+        {
+            "inputs": {"question": question},
+            "raw": answer,
+            "tasks": [
+                {"description": f"Look for: {question}", "raw": " ".join(texts)},
+                {"description": "Write it down for the user.", "raw": answer},
+            ],
+        }
+        for question, answer, texts in zip(QUESTIONS, ANSWERS, CONTEXTS, strict=True)
+    ]
+    assert readings(rows) == ({"question": "inputs.question", "answer": "raw"},)
+
+
+def test_two_conversations_in_a_row_are_both_offered() -> None:
+    talks = [
+        [{"role": "user", "content": question}, {"role": "assistant", "content": answer}]
+        for question, answer in zip(QUESTIONS, ANSWERS, strict=True)
+    ]
+    rows = table({"conversation_a": talks, "conversation_b": talks[::-1]})
+    assert readings(rows) == ({"messages": "conversation_a"}, {"messages": "conversation_b"})
+
+
+@pytest.mark.parametrize(
+    ("join", "reading"),
+    [
+        (" ||| ".join, {"split": "|||"}),
+        (
+            lambda texts: "\n\n".join(f"Document {n}:\n{t}" for n, t in enumerate(texts, 1)),
+            {"contexts": "contexts[numbered]"},
+        ),
+    ],
+    ids=["bars", "labels"],
+)
+def test_marked_passages_in_one_cell_are_asked_about(join: Any, reading: Any) -> None:
+    cells = [join(texts) for texts in CONTEXTS]
+    rows = table({"question": QUESTIONS, "answer": ANSWERS, "contexts": cells})
+    assert readings(rows)[0] == reading
+    assert read(rows, reading) == truth()
+
+
+@pytest.mark.parametrize(
+    "separator",
+    [
+        *("\n---\n", "\n\n***\n\n", "\n* * *\n", "\n=====\n", "\n~~~~\n", "\n=== NEXT ===\n"),
+        *(" [SEP] ", "</s>", "\n<|end|>\n", " <SEP> "),
+    ],
+)
+@pytest.mark.parametrize("listed", [False, True], ids=["text", "list"])
+def test_separators_between_passages_in_one_cell_are_noticed(separator: str, listed: bool) -> None:
+    cells = [separator.join(texts) for texts in CONTEXTS]
+    columns = {"question": QUESTIONS, "answer": ANSWERS}
+    rows = table({**columns, "contexts": [[cell] for cell in cells] if listed else cells})
+    split = {"contexts": f"contexts[split: {separator.strip()}]"}
+    assert any(options(split) in remark for remark in ce.doctor(rows).remarks)
+    assert read(rows, split) == truth()
+    if not listed:
+        asked = readings(table({**columns, "Context": cells}))
+        assert asked[0] == {"contexts": f"Context[split: {separator.strip()}]"}
+        assert {"contexts": "Context"} in asked
+
+
+@pytest.mark.parametrize(
+    ("tag", "element"),
+    [
+        ("doc", '<doc id="{}">{}</doc>'),
+        ("passage", "<passage>\n{1}\n</passage>"),
+        ("content", "<document index='{}'><source>a.pdf</source><content>{}</content></document>"),
+    ],
+)
+@pytest.mark.parametrize("around", ["{}", "<documents>\n{}\n</documents>"])
+def test_elements_with_passages_in_one_cell_are_asked_about(
+    tag: str, element: str, around: str
+) -> None:
+    cells = []
+    for texts in CONTEXTS:
+        elements = [element.format(number, text) for number, text in enumerate(texts, 1)]
+        cells.append(around.format("\n".join(elements)))
+    rows = table({"question": QUESTIONS, "answer": ANSWERS, "contexts": cells})
+    split = {"contexts": f"contexts[split: <{tag}>]"}
+    assert readings(rows) == (split, {"contexts": "contexts"})
+    assert read(rows, split) == truth()
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        "<p>{}</p><p>{}</p>",
+        "| name of it | what of it |\n|---|---|\n| {} | {} |",
+        "---\ntitle: A page\n---\n{} {}",
+        "{} - {}",
+    ],
+)
+def test_html_tables_and_front_matter_are_parts_of_one_document(cell: str) -> None:
+    cells = [cell.format(*texts) for texts in CONTEXTS]
+    rows = table({"question": QUESTIONS, "answer": ANSWERS, "contexts": cells})
+    assert [contexts for _, _, contexts, _ in read(rows)] == [[cell] for cell in cells]
+    assert not any("split:" in remark for remark in ce.doctor(rows).remarks)
+
+
+@pytest.mark.parametrize("mark", ["{}. ", "Step {}: ", "({}) "])
+def test_a_numbered_list_may_be_one_document(mark: str) -> None:
+    cells = ["\n".join(mark.format(n) + t for n, t in enumerate(all, 1)) for all in CONTEXTS]
+    rows = table({"question": QUESTIONS, "answer": ANSWERS, "contexts": cells})
+    assert [contexts for _, _, contexts, _ in read(rows)] == [[cell] for cell in cells]
+    split = {"contexts": "contexts[numbered]"}
+    assert any(options(split) in remark for remark in ce.doctor(rows).remarks)
+    assert read(rows, split) == truth()
+
+
+def test_a_column_named_content_is_the_answer_to_a_question_that_is_offered_too() -> None:
+    sources = [[{"textSegment": {"text": text}} for text in texts] for texts in CONTEXTS]
+    rows = table({"userMessage": QUESTIONS, "content": ANSWERS, "sources": sources})
+    asked = readings(rows)
+    assert set(asked[0]) == {"question", "answer", "contexts"}
+    assert read(rows, asked[0]) == truth()
+
+
+@pytest.mark.parametrize(
+    ("columns", "gold"),
+    [
+        ({"Prompt": QUESTIONS, "Answer": GOLD}, "Answer"),
+        (
+            {
+                "Question": QUESTIONS,
+                "Answer": [{"Value": text, "Aliases": [text, text.upper()]} for text in GOLD],
+                "Passages": CONTEXTS,
+            },
+            "Answer.Value",
+        ),
+        (
+            {
+                "inputs": [{"query": question} for question in QUESTIONS],
+                "outputs": [{"answer": gold} for gold in GOLD],
+            },
+            "outputs.answer",
+        ),
+    ],
+    ids=["flat", "named", "nested"],
+)
+def test_short_texts_alone_are_offered_as_gold_answers_first(
+    columns: Mapping[str, Sequence[Any]], gold: str
+) -> None:
+    first, *others = readings(table(columns))
+    assert (first["answer"], first["reference_answers"]) == ("", gold)
+    assert [other["answer"] for other in others] == [gold]
+    with pytest.raises(ce.DataError, match="no answers of a system: add them as a column answer"):
+        read(table(columns))
+
+
+def test_a_short_answer_beside_references_is_not_called_gold() -> None:
+    by_system = [
+        {"fid": {"answer": gold}, "gpt": {"answer": answer}}
+        for gold, answer in zip(GOLD, ANSWERS, strict=True)
+    ]
+    rows = table({"question": QUESTIONS, "golden_answer": GOLD, "answers": by_system})
+    assert all(reading["reference_answers"] == "golden_answer" for reading in readings(rows))
+    with pytest.raises(ce.DataError) as raised:
+        read(rows)
+    assert "looks like gold" not in str(raised.value)
+
+
+def test_an_unread_gold_answer_is_offered_beside_the_answer_and_last_as_the_answer() -> None:
+    rows = table({"Prompt": QUESTIONS, "Answer": GOLD, "Response": ANSWERS})
+    first, *others = readings(rows)
+    assert (first["answer"], first["reference_answers"]) == ("Response", "Answer")
+    assert others[-1]["answer"] == "Answer"
+    with pytest.raises(ce.DataError, match="'Answer' looks like gold answers"):
+        read(rows)
+
+
+@pytest.mark.parametrize("name", ["prediction", "model_output", "Bot reply"])
+def test_short_answers_under_the_name_of_a_system_s_are_answers(name: str) -> None:
+    rows = table({"input": QUESTIONS, name: GOLD, "passages": CONTEXTS})
+    assert [reading["answer"] for reading in readings(rows)] == [name]
+
+
+def test_answers_under_keys_that_differ_from_row_to_row_are_read_by_a_step_to_any() -> None:
+    answers_by_system = [
+        {system: {"text": answer, "attribution": contexts}}
+        for system, answer, contexts in zip(("gpt4", "bing", "rr"), ANSWERS, CONTEXTS, strict=True)
+    ]
+    rows = table({"question": QUESTIONS, "answers": answers_by_system})
+    asked = readings(rows)
+    assert asked == ({"answer": "answers.*.text", "contexts": "answers.*.attribution"},)
+    assert read(rows, asked[0]) == truth()
+
+
+LISTED = ("candidates_set", "candidates", "long_term", "past_terms", "memory_level", "pool_index")
+
+
+@pytest.mark.parametrize("name", LISTED)
+@pytest.mark.parametrize("as_objects", [False, True], ids=["texts", "objects"])
+def test_a_list_of_passages_is_asked_for_under_the_name_of_a_property_or_of_candidates(
+    name: str, as_objects: bool
+) -> None:
+    known = {"question": QUESTIONS, "contexts": CONTEXTS, "answer": ANSWERS}
+    found: Sequence[Any] = OTHER
+    if as_objects:
+        found = [[{"text": text, "score": 0.5} for text in texts] for texts in OTHER]
+    asked = readings(table({**known, name: found}))
+    assert asked == ({"contexts": "contexts"}, {"contexts": name})
+
+
+@pytest.mark.parametrize("name", ["rewritten", "paraphrase", "rewrite"])
+def test_a_rewritten_text_is_asked_for_if_it_is_an_answer(name: str) -> None:
+    known = {"question": QUESTIONS, "contexts": CONTEXTS, "answer": ANSWERS}
+    assert {"answer": name} in readings(table({**known, name: WRONG}))
+    questions = [f"Please tell me: {question}" for question in QUESTIONS]
+    assert readings(table({**known, name: questions})) == ()
+    searched = [question.rstrip("?").lower() for question in QUESTIONS]
+    assert readings(table({**known, name: searched})) == ()
+
+
+JUDGED = [
+    f"The answer says that {answer.split('.')[0]}, as the context does." for answer in ANSWERS
+]
+HARMLESS: dict[str, Sequence[Any]] = {
+    "category": ("history", "history", "travel"),
+    "page_title": ("The tower of Bern and its builders", "The mill of Ana Souto", "Ferries"),
+    "model_name": ("gpt-5-mini",) * 3,
+    "source_file": ("tower.pdf", "mill.pdf", "ferry.pdf"),
+    "reviewer_comment": JUDGED,
+    "judge_output": JUDGED,
+    "grader_response": JUDGED,
+    "evaluation": JUDGED,
+    "rubric": [f"It must name {gold}. Anything else is wrong." for gold in GOLD],
+    "thoughts": [f"I look for it. I find {gold} in the text." for gold in GOLD],
+    "suggestions": (["Ask for the year too.", "Ask who paid for the tower."],) * 3,
+    "sub_questions": [[question, "And when?"] for question in QUESTIONS],
+    "tools": ("The archive can be searched. Nothing else can.",) * 3,
+    "source": ("A dump of the encyclopedia. Licence CC BY.",) * 3,
+    "transcript": [
+        f"Use the context. {' '.join(texts)} Question: {question} Answer it."
+        for question, texts in zip(QUESTIONS, CONTEXTS, strict=True)
+    ],
+    "response_prompt_text": [
+        f"{' '.join(texts)} {question}" for question, texts in zip(QUESTIONS, CONTEXTS, strict=True)
+    ],
+    "topics": (["towers and their towns"],) * 3,
+    "long_term": (["history", "towers"],) * 3,
+    "notes": ("Seen twice. Fine on the second day.", "She was not sure. Open.", "By chance. Ok."),
+}
+
+
+@pytest.mark.parametrize("name", HARMLESS)
+def test_what_is_said_about_a_row_asks_nothing_beside_complete_names(name: str) -> None:
+    known = {"question": QUESTIONS, "contexts": CONTEXTS, "answer": ANSWERS}
+    rows = table({**known, name: HARMLESS[name]})
+    assert readings(rows) == ()
+    assert read(rows) == truth()
+
+
+def test_harmless_columns_together_and_in_any_order_ask_nothing() -> None:
+    draw = random.Random(52)
+    known = {"question": QUESTIONS, "contexts": CONTEXTS, "answer": ANSWERS}
+    for _ in range(60):
+        names = [*known, *draw.sample(list(HARMLESS), 4)]
+        draw.shuffle(names)
+        rows = table({name: (known | HARMLESS)[name] for name in names})
+        assert read(rows) == truth(), names
+
+
+def test_a_question_goes_before_the_prompt_that_holds_it() -> None:
+    prompts = [
+        f"Answer with the document only.\n{' '.join(texts)}\n{question}"
+        for question, texts in zip(QUESTIONS, CONTEXTS, strict=True)
+    ]
+    columns = {"full_prompt": prompts, "user_request": QUESTIONS, "response": ANSWERS}
+    asked = readings(table({**columns, "passages": CONTEXTS}))
+    assert asked[0] == {"question": "user_request", "contexts": "passages"}
+
+
+def test_replies_of_an_api_with_the_prompt_beside_them_are_read_with_it() -> None:
+    rows = [
+        {
+            "prompt": question,
+            "choices": [
+                {
+                    "message": {"role": "assistant", "content": answer},
+                    "sources": [{"text": text, "score": 0.5} for text in texts],
+                }
+            ],
+        }
+        for question, answer, texts in zip(QUESTIONS, ANSWERS, CONTEXTS, strict=True)
+    ]
+    assert read(rows, readings(rows)[0]) == truth()
+
+
+def test_the_messages_of_a_system_are_its_answers_if_they_differ() -> None:
+    sources = [[{"snippet": text, "title": "A"} for text in texts] for texts in CONTEXTS]
+    columns = {"userMessage": QUESTIONS, "systemMessage": ANSWERS, "sourceAttributions": sources}
+    rows = table(columns)
+    assert read(rows, readings(rows)[0]) == truth()
+    same = table({**columns, "systemMessage": ("Answer from the sources.",) * 3})
+    assert all("answer" not in reading for reading in readings(same))
+
+
+def test_a_verdict_goes_after_the_expected_answer() -> None:
+    rows = table(
+        {
+            "Question": QUESTIONS,
+            "Correct?": ("yes", "no", "yes"),
+            "Chatbot answer": ANSWERS,
+            "Expected answer": GOLD,
+            "chunk": CONTEXTS,
+        }
+    )
+    assert readings(rows)[0]["reference_answers"] == "Expected answer"
+
+
+def test_the_sentences_beside_the_text_of_a_document_are_parts_of_it() -> None:
+    passages = [[{"title": "A", "text": " ".join(all), "sentences": all}] for all in CONTEXTS]
+    rows = table({"question": QUESTIONS, "answer": ANSWERS, "contexts": passages})
+    assert [contexts for _, _, contexts, _ in read(rows)] == [[" ".join(all)] for all in CONTEXTS]
+
+
+def test_references_with_lists_of_texts_are_offered_as_contexts() -> None:
+    found = [[{"file_path": "a.md", "content": [text]} for text in texts] for texts in CONTEXTS]
+    rows = table({"query": QUESTIONS, "response": ANSWERS, "references": found})
+    assert read(rows, readings(rows)[0]) == truth()
+
+
+def test_lists_about_the_row_are_offered_where_the_file_is_refused() -> None:
+    columns = {"query": QUESTIONS, "answer": [[gold] for gold in GOLD], "prediction": ANSWERS}
+    rows = table({**columns, "positive": CONTEXTS, "negative": OTHER})
+    assert readings(rows)[0]["contexts"] == "positive"
+    judged = [[f"{answer} Good."] for answer in ANSWERS]
+    rows = table({**columns, "critique": judged})
+    assert all("contexts" not in reading for reading in readings(rows))
+
+
+def test_literature_of_a_row_is_no_context_of_it() -> None:
+    cited = ("Meyer et al. 2019, Acta Nova", "Lund 2020, Proc. XII", "Olsen 2021, Notes 4")
+    rows = table({"question": QUESTIONS, "model_answer": ANSWERS, "source_literature": cited})
+    assert readings(rows) == ({"answer": "model_answer"},)
+
+
+def test_a_shorter_answer_that_does_not_stand_in_the_other_is_not_called_gold() -> None:
+    short = ("It is 63 m, they say.", "Peter Meier did it.", "Nobody knows it at all.")
+    rows = table({"question": QUESTIONS, "rag_answer": ANSWERS, "no_context_answer": short})
+    asked = readings(rows)
+    assert [reading["answer"] for reading in asked] == ["rag_answer", "no_context_answer"]
+    assert all("reference_answers" not in reading for reading in asked)
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "contexts"),
+    [
+        ("Câu hỏi", "Câu trả lời", "Ngữ cảnh"),
+        ("Pertanyaan", "Jawaban", "Konteks"),
+        ("Soru", "Cevap", "Bağlam"),
+        ("Питання", "Відповідь", "Контекст"),
+    ],
+)
+def test_columns_in_other_languages_are_offered(question: str, answer: str, contexts: str) -> None:
+    rows = table({question: QUESTIONS, answer: ANSWERS, contexts: CONTEXTS})
+    assert readings(rows)[0] == {"question": question, "answer": answer, "contexts": contexts}
+
+
+def test_an_expected_answer_in_another_language_is_the_reference() -> None:
+    rows = table({"Question": QUESTIONS, "Réponse attendue": GOLD, "Réponse": ANSWERS})
+    asked = readings(rows)[0]
+    assert (asked["answer"], asked["reference_answers"]) == ("Réponse", "Réponse attendue")
+
+
+@pytest.mark.parametrize("value", [{"vital": 3, "okay": 1}, [{"count": 2}], 3])
+def test_nuggets_without_texts_are_metadata(value: Any) -> None:
+    known = {"question": QUESTIONS, "contexts": CONTEXTS, "answer": ANSWERS}
+    rows = table({**known, "nuggets": [value] * 3})
+    assert read(rows) == truth()
+    assert all(sample.metadata["nuggets"] == value for sample in ce.read_samples(rows))
+    texts = table({**known, "nuggets": [["It is so."]] * 3})
+    assert all(len(sample.reference_claims) == 1 for sample in ce.read_samples(texts))
+
+
+@pytest.mark.parametrize("name", ["history", "chat_history"])
+@pytest.mark.parametrize(
+    "turns",
+    [
+        lambda question, answer: [["Hello?", "Hello."], [question, answer]],
+        lambda question, answer: [
+            {"is_user": True, "text": question},
+            {"is_user": False, "text": answer},
+        ],
+    ],
+    ids=["pairs", "flags"],
+)
+def test_a_history_that_ends_with_an_answer_is_offered_as_the_conversation(
+    name: str, turns: Any
+) -> None:
+    talks = [turns(question, answer) for question, answer in zip(QUESTIONS, ANSWERS, strict=True)]
+    rows = table({name: talks})
+    assert readings(rows) == ({"messages": name},)
+    assert [sample[:2] for sample in read(rows, {"messages": name})] == [
+        sample[:2] for sample in truth()
+    ]
+    rows = table({name: talks, "question": ("And then?",) * 3, "answer": ANSWERS})
+    assert readings(rows) == ()

@@ -164,6 +164,27 @@ def test_a_broken_compressed_file_says_so(tmp_path: Path) -> None:
         read(path)
 
 
+def test_a_cell_that_is_merged_over_rows_is_in_each_of_them(tmp_path: Path) -> None:
+    question, answer = ROWS[0]["question"], ROWS[0]["answer"]
+    rows = [
+        ["question", "answer", "context"],
+        [question, answer, "The tower is old."],
+        ["", "", "It is red."],
+        ["Who built the mill?", "Ana Souto.", "Ana Souto built it."],
+    ]
+    plain = write_xlsx(tmp_path / "plain.xlsx", {"s": rows})
+    merged = tmp_path / "merged.xlsx"
+    cells = '</sheetData><mergeCells><mergeCell ref="A2:A3"/><mergeCell ref="B2:B3"/></mergeCells>'
+    with zipfile.ZipFile(plain) as read, zipfile.ZipFile(merged, "w") as file:
+        for name in read.namelist():
+            content = read.read(name).decode().replace("</sheetData>", cells)
+            file.writestr(name, content)
+    assert [each.question for each in ce.read_samples(plain)][1] == ""
+    first, second = ce.read_samples(merged, mapping={"group": "question"})
+    assert (first.question, len(first.contexts or ())) == (question, 2)
+    assert len(second.contexts or ()) == 1
+
+
 @pytest.mark.parametrize("write", [write_xlsx, write_ods])
 def test_a_spreadsheet_is_read_and_several_sheets_are_asked_for(tmp_path: Path, write: Any) -> None:
     suffix = write.__name__.removeprefix("write_")
@@ -175,6 +196,15 @@ def test_a_spreadsheet_is_read_and_several_sheets_are_asked_for(tmp_path: Path, 
     with pytest.raises(ce.DataError, match=r"no sheet 'v2': add --sheet 'v 1' or --sheet Notes"):
         read(two, sheet="v2")
     call("doctor", two.name, "--sheet", "v 1", folder=tmp_path)
+    sheets = {
+        "Read me": [["What it is", "Who made it"], ["Runs of May", "Kim"]],
+        "Documents": [["document", "chunk", "source"], ["a", "It is red.", "a.pdf"]],
+        "Empty": [["question", "answer"]],
+        "Runs": [["Runs of May", ""], ["Frage", "Bot reply"], ["How high?", "It is 58 m."]],
+    }
+    several = write(tmp_path / f"several.{suffix}", sheets)
+    with pytest.raises(ce.DataError, match="add --sheet Runs or --sheet 'Read me' or --sheet D"):
+        read(several)
 
 
 def test_numbers_empty_columns_and_empty_rows_of_a_spreadsheet(tmp_path: Path) -> None:
@@ -203,6 +233,43 @@ def test_labels_may_be_a_spreadsheet(tmp_path: Path) -> None:
     write_xlsx(tmp_path / "labels.xlsx", {"s": rows})
     told = call("agreement", "run", "--labels", "labels.xlsx", folder=tmp_path)
     assert "2 labeled items" in told.stdout
+
+
+def test_the_sheet_of_every_file_beside_the_data_is_asked_for(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text(LINES)
+    score = ("score", "a.jsonl", "-j", "local:lexical", "-m", "faithfulness", "-o", "run")
+    call(*score, folder=tmp_path)
+    book: dict[str, list[list[Any]]] = {
+        "Labels": [["id", "claim_id", "label"], [1, "answer-1", "supported"]],
+        "Ratings": [["id", "rating"], [1, 4], [2, 5]],
+        "Gold": [["id", "text"], [1, "It is 63 m."], [2, "Mara."]],
+        "Grades": [["query", "document", "grade"], ["q", "d", 1]],
+        "Docs": [["id", "text"], ["d", "The tower is 63 m – höher!"], ["e", "Mara."]],
+    }
+    write_xlsx(tmp_path / "book.xlsx", book)
+    (tmp_path / "e.yaml").write_text(
+        "data: a.jsonl\njudges: local:lexical\nmetrics: faithfulness\nlabels: book.xlsx\n"
+        "sheet: Labels\ngrid: {assess_prompt: [three_way, binary]}\n"
+    )
+    asking = {
+        "Labels": ("agreement", "run", "--labels", "book.xlsx"),
+        "Ratings": ("agreement", "book.xlsx", "--score", "rating", "--rating", "rating"),
+        "Grades": ("agreement", "book.xlsx", "--labels", "book.xlsx", "--scale", "binary"),
+        "Gold": ("extraction", "a.jsonl", "--gold", "book.xlsx", "-o", "gold"),
+    }
+    for sheet, command in asking.items():
+        told = call(*command, folder=tmp_path, exits=2)
+        assert "--sheet Labels or --sheet Ratings or --sheet Gold" in told.stderr
+        call(*command, "--sheet", sheet, folder=tmp_path)
+    corpus = ("locate", "run", "--corpus", "book.xlsx", "-j", "local:lexical")
+    assert "add --sheet Labels" in call(*corpus, folder=tmp_path, exits=2).stderr
+    told = call(*corpus, "--sheet", "Docs", folder=tmp_path, exits=2)
+    assert "no claim of the run failed" in told.stderr  # after the corpus was opened
+    labels = ("correct", "run", "--labels", "book.xlsx")
+    assert "add --sheet Labels" in call(*labels, folder=tmp_path, exits=2).stderr
+    call(*labels, "--sheet", "Labels", folder=tmp_path)
+    told = call("experiment", "e.yaml", "-o", "x", folder=tmp_path)
+    assert "as people" in told.stdout
 
 
 def test_a_table_saved_with_empty_columns_and_rows_is_read(tmp_path: Path) -> None:

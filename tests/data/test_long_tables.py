@@ -206,3 +206,18 @@ def test_a_large_file_is_refused_before_the_first_call_and_in_bounded_memory(
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     with pytest.raises(ce.DataError, match="in 40 of 40 rows"):
         ce.score(path, judges="local:lexical", metrics="faithfulness")
+
+
+def test_documents_below_a_question_and_its_answer_are_no_samples_of_their_own() -> None:
+    below: list[dict[str, Any]] = [
+        {"question": "", "answer": "", "context": "Cats sleep all day."},
+        {"question": None, "answer": None, "context": "Boats float."},
+    ]
+    first, second = (
+        {"question": each["question"], "answer": each["answer"], "context": "It is old."}
+        for each in (Q1, Q2)
+    )
+    rows = [first, *below, second, *below]
+    with pytest.raises(ce.DataError, match="4 of 6 rows have a document and neither a question"):
+        list(ce.read_samples(rows))
+    assert len(list(ce.read_samples([*rows[:2], *rows[3:4]]))) == 3

@@ -107,6 +107,11 @@ def test_the_log_and_recorded_replies_name_the_nearest_too(tmp_path: Path) -> No
         ce.draw(ROWS, mapping={"question": "input.text"}, stratify="splt")
     with pytest.raises(DataError, match="Did you mean 'split'"):
         ce.draw(ROWS, mapping={"question": "input.text"}, stratify="metadata.split")
+    rows = [{**row, "metadata": {"kind": str(n)}} for n, row in enumerate(ROWS)]
+    with pytest.raises(DataError, match=r"stratify kind: .* Did you mean 'metadata\.kind'"):
+        ce.draw(rows, mapping={"question": "input.text"}, stratify="kind")
+    with pytest.raises(ce.UsageError, match=r"None of these rows has splt\. Did you mean 'split'"):
+        ce.draw(rows, n=2, mapping={"question": "input.text"}, stratify="metadata.kind,splt")
     recorded = {"claim": "c", "against": "contexts", "judge": "j", "reply": "r", "forms": "word"}
     (tmp_path / "r.jsonl").write_text(
         json.dumps({"c": "A claim.", "j": "m", "r": "yes", "label": "yes"})

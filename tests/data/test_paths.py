@@ -22,6 +22,11 @@ ROW: dict[str, Any] = {
     "context_10": "ten",
     "context_1": "one",
     "a.b": {"c.d": 1, "c": {"d": 2}},
+    "joined": "It is 90 m high.\n---\na --- b\n ---\nIt is old.",
+    "marked": "one = 1 [SEP] two",
+    "tagged": '<docs><doc id="1">one</doc>\n<doc>two</doc></docs>',
+    "cells": ["one\n---\ntwo", "three"],
+    "systems": {"gpt": {"text": "It is 90 m.", "docs": ["d"]}},
     "spans": [{"type": "LLM", "output": "x"}, {"type": "RETRIEVER", "output": ["r1", "r2"]}],
 }
 
@@ -43,6 +48,15 @@ ROW: dict[str, Any] = {
         ("input", [{"question": "How high?"}]),
         ("input.nothing", []),
         ("nothing.at.all", []),
+        ("joined[split: ---]", ["It is 90 m high.", "a --- b", "It is old."]),
+        ("joined[split: =]", ["It is 90 m high.\n---\na --- b\n ---\nIt is old."]),
+        ("marked[split: [SEP]]", ["one = 1", "two"]),
+        ("marked[split: = ]", ["one", "1 [SEP] two"]),
+        ("tagged[split: <doc>]", ["one", "two"]),
+        ("cells[split: ---]", ["one", "two", "three"]),
+        ("systems.*.text", ["It is 90 m."]),
+        ("systems.*.docs[*]", ["d"]),
+        ("systems.*", [{"text": "It is 90 m.", "docs": ["d"]}]),
     ],
 )
 def test_a_path_gives_the_values_that_it_leads_to(path: str, values: list[Any]) -> None:

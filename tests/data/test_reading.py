@@ -160,6 +160,23 @@ def test_a_csv_of_excel_may_say_its_separator_and_pad_its_names(tmp_path: Path, 
     assert f"line {4 if first else 3}: the row does not have 3 columns" in str(problems.errors[0])
 
 
+def test_maps_of_texts_are_read_if_they_hold_questions_and_answers(tmp_path: Path) -> None:
+    by_question = '{"How high?": "58 m", "Who built it?": "Ana Souto"}'
+    by_id = (
+        '{"questions": {"q1": "How high?", "q2": "Who?"}, "answer": {"q1": "58 m", "q2": "Ana"}}'
+    )
+    samples = list(read_samples(write(tmp_path, "a.json", by_question)))
+    assert [(each.question, each.answer) for each in samples] == [
+        ("How high?", "58 m"),
+        ("Who built it?", "Ana Souto"),
+    ]
+    path = write(tmp_path, "b.json", by_id.replace("questions", "question"))
+    assert [(each.id, each.answer) for each in read_samples(path)] == [
+        ("q1", "58 m"),
+        ("q2", "Ana"),
+    ]
+
+
 def test_a_lone_surrogate_in_a_text_is_kept(tmp_path: Path) -> None:
     path = tmp_path / "data.jsonl"
     path.write_text('{"question": "Q \\ud800?"}\n', encoding="utf-8")
@@ -177,6 +194,23 @@ GOOD = b'{"question": "Q?"}\n'
         ("a.jsonl", GOOD + b'{"question": "\xe9"}\n', "line 2: not UTF-8 (byte 0xe9 at column 15)"),
         ("a.csv", b"question\nit\x92s \xe9\n", "iconv -f CP1252 -t UTF-8"),
         ("a.csv", b"question\n\x90 \xe9\n", "iconv -f ISO-8859-1 -t UTF-8"),
+        (
+            "a.csv",
+            "question\nCaf\xe9\n".encode("cp1252"),
+            "By a guess, it is CP1252 (it then reads '\xe9'",
+        ),
+        ("a.csv", "question\nМост был\n".encode("cp1251"), "CP1251 (it then reads 'Мост был') or"),
+        (
+            "a.csv",
+            "question\nこの塔の高さ\n".encode("shift_jis"),
+            "SHIFT_JIS (it then reads 'この塔",
+        ),
+        (
+            "a.json",
+            b'{"q1": "The tower.", "q2": "A mill."}',
+            "has texts by ids, as for",
+        ),
+        ("a.json", b'{"-02": "58 m", "-17": "1802"}', "'.answer = $answers[0][.id | tostring]'"),
         (
             "a.jsonl",
             b'{"id": NaN, "question": "Q?", "answer": "A."}',
@@ -293,6 +327,13 @@ def test_bad_input_is_one_line_that_says_where(
         list(read_samples(path))
     assert words in str(raised.value)
     assert str(path) in str(raised.value)
+
+
+def test_the_files_of_a_run_are_not_offered_as_data(tmp_path: Path) -> None:
+    (tmp_path / "manifest.json").write_text("{}")
+    with pytest.raises(DataError, match="is the folder of a run") as raised:
+        list(read_samples(tmp_path))
+    assert "manifest.json" not in str(raised.value)
 
 
 def test_a_directory_or_a_missing_file_is_said_to_be_one(tmp_path: Path) -> None:

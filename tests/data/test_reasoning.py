@@ -36,6 +36,15 @@ WITH = {
     "a lone end": "The user asks. It could be 58 m.\n</think>\n\nIt is 63 m high.",
     "a lone end after a sentence": "It could be 58 m.</think>It is 63 m high.",
     "a lone end of Kimi": "58 m?\n◁/think▷It is 63 m high.",
+    "a scratchpad": "<scratchpad>58 m?</scratchpad>\nIt is 63 m high.",
+    "a reflection": "<reflection>58 m?</reflection>It is 63 m high.",
+    "Gemma": "<|channel>thought\n58 m?<channel|>It is 63 m high.",
+    "Command": (
+        "<|START_THINKING|>58 m?<|END_THINKING|><|START_RESPONSE|>It is 63 m high.<|END_RESPONSE|>"
+    ),
+    "Apertus": "<|inner_prefix|>58 m?<|inner_suffix|>It is 63 m high.",
+    "Granite": "Here is my thought process:\n58 m?\nHere is my response: It is 63 m high.",
+    "an answer in marks": "<think>58 m?</think>\n<answer>\nIt is 63 m high.\n</answer>",
     "twice": "<think>a</think><think>b</think>It is 63 m high.",
 }
 WITHOUT = (
@@ -49,6 +58,7 @@ WITHOUT = (
     "<thinker> is an element of our schema.",
     "<answer>It is 63 m high.</answer>",
     "In [1], think tanks are listed; see [THINKERS].",
+    "Here is my thought on the tower: it is 63 m high.",
     "Reasoning: the plan says 63 m. It is 63 m high.",
     "",
 )

@@ -127,11 +127,11 @@ def test_an_answer_under_a_key_that_some_rows_lack_is_offered_with_an_option_tha
     offered = "--field answer=draft.reply --field answer=''"
     assert f"add {offered} (" in " ".join(refused.stderr.split())
     assert (
-        "1 samples have no answer"
+        "1 sample without an answer"
         in call("doctor", "data.jsonl", *shlex.split(offered), folder=tmp_path).stdout
     )
     assert (
-        "2 samples have no answer"
+        "2 samples without an answer"
         in call("doctor", "data.jsonl", "--field", "answer=", folder=tmp_path).stdout
     )
     with pytest.raises(ce.DataError, match="no row has 'darft', which was given for answer"):
@@ -200,7 +200,7 @@ def test_texts_that_are_not_there_are_asked_for(row: dict[str, Any], words: str)
 
 def test_gold_answers_are_offered_and_never_as_the_answer() -> None:
     remarks = " ".join(ce.doctor([{"question": Q, "golden_answers": ["At ten."]}]).remarks)
-    assert "1 samples have no answer" in remarks
+    assert "1 sample without an answer" in remarks
     assert "--field reference_answers=golden_answers" in remarks
     assert "--field answer" not in remarks
     row = {"inputs": {"question": Q}, "outputs": {"answer": "At ten."}, "id": "e1"}

@@ -36,6 +36,20 @@ def test_lacks_are_counted_with_the_first_sample() -> None:
     assert not found.missing_fields["faithfulness"]
 
 
+def test_metrics_about_the_question_are_not_fed_by_rows_without_one() -> None:
+    """Exports such as those of Vertex AI check grounding have no question."""
+    without = FULL.model_copy(update={"question": " "})
+    found = survey([without], [METRICS["on_topic"], METRICS["vital"], METRICS["coverage"]])
+    assert [found.has_inputs_for(name) for name in ("on_topic", "vital", "coverage")] == [
+        False,
+        False,
+        True,
+    ]
+    (lack,) = found.missing_fields["on_topic"]
+    assert (lack.field, lack.count) == ("question", 1)
+    assert not survey([FULL], [METRICS["on_topic"]]).missing_fields["on_topic"]
+
+
 def test_a_metric_that_nobody_can_feed_is_not_fed() -> None:
     found = survey([FULL.model_copy(update={"contexts": None})], ROWS)
     assert not found.has_inputs_for("faithfulness")
@@ -76,7 +90,7 @@ def test_letters_with_accents_are_not_damage(text: str) -> None:
 def test_a_text_that_programs_write_for_nothing_is_remarked_and_stays_a_text(text: str) -> None:
     found = survey([FULL, FULL.model_copy(update={"id": "b", "answer": text})], ROWS)
     assert found.written_nothing == {"b": text}
-    assert f"1 samples have a text {text!r} (first: 'b')" in "; ".join(found.remarks)
+    assert f"1 sample with a text {text!r} (first: 'b')" in "; ".join(found.remarks)
     assert not found.missing_fields["faithfulness"]
 
 
