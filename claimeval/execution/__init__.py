@@ -17,7 +17,7 @@ from claimeval.types.progress import Progress
 from claimeval.types.requests import Completion, Failure, Judge, Learned, Outcome, Request
 
 if TYPE_CHECKING:
-    from claimeval.execution.learning import JudgeWindows
+    from claimeval.execution.learning import JudgeWindows, StoredReplies
 
 
 class Executor(ABC):
@@ -25,6 +25,8 @@ class Executor(ABC):
 
     windows: JudgeWindows | None = None
     """The windows of judges; None if it knows none."""
+    replies: StoredReplies | None = None
+    """The replies in the reply cache; None if it knows none."""
 
     @abstractmethod
     async def ask(self, request: Request) -> Outcome:
@@ -103,6 +105,8 @@ class RunStatus(NamedTuple):
     """Why nothing more has to be asked; None if a run that stopped early is not done."""
     learned: Mapping[str, Learned] = MappingProxyType({})
     """What was learned about each judge's server, by name."""
+    windows: Mapping[str, int] = MappingProxyType({})
+    """The learned context windows that were known when the run began, by judge name."""
 
     @property
     def reason(self) -> str | None:

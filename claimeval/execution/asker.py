@@ -20,8 +20,14 @@ from claimeval.execution.cached import (
     OfflineExecutor,
     StoredExecutor,
 )
-from claimeval.execution.learning import CutPrompts, LearningExecutor
+from claimeval.execution.learning import (
+    CutPrompts,
+    LearningExecutor,
+    SmallModels,
+    StoredReplies,
+)
 from claimeval.execution.online import OnlineExecutor
+from claimeval.execution.trials import Trials
 from claimeval.execution.warm import WarmingExecutor
 from claimeval.providers import provider
 from claimeval.store.lessons import Lessons
@@ -52,21 +58,47 @@ class Asker:
     """Answers from the reply cache, else sends the request."""
     online: OnlineExecutor | None
     """None if nothing may be sent."""
+    small: SmallModels | None
+    """Asks servers for the sizes of their models; None if nothing may be sent."""
+    trials: Trials | None
+    """Sends refused requests in other forms; None if nothing may be sent, or in batches, of which
+    each request of a trial would be one."""
 
     def learning(self, executor: Executor | None = None) -> Executor:
         """Return an executor that adapts requests to judges' servers and passes them on, by default
         to `cached`."""
-        learning = LearningExecutor(
-            executor or self.cached, self.store, self.lessons, self.cut_prompts
-        )
+        return self._learning(executor or self.cached, self.small, self.trials)
+
+    def _learning(
+        self,
+        executor: Executor,
+        small: SmallModels | None,
+        trials: Trials | None = None,
+    ) -> Executor:
+        learning = self._learning_from(executor, small, trials)
         computed = {judge.name: provider(judge.model).computes(judge) for judge in self.judges}
         engines = {name: engine for name, engine in computed.items() if engine}
         return ComputingExecutor(engines, learning) if engines else learning
 
+    def _learning_from(
+        self,
+        executor: Executor,
+        small: SmallModels | None,
+        trials: Trials | None = None,
+    ) -> LearningExecutor:
+        return LearningExecutor(executor, self.store, self.lessons, self.cut_prompts, small, trials)
+
     @property
     def stored(self) -> Executor:
         """Return an executor that answers only from the reply cache."""
-        return self.learning(StoredExecutor(self.store))
+        return self._learning(StoredExecutor(self.store), None)
+
+    @property
+    def replies(self) -> StoredReplies:
+        """Return the replies in the reply cache."""
+        learning = self._learning_from(OfflineExecutor(), None)
+        learned = self.lessons.learned(self.judges)
+        return StoredReplies(self.store, learning, learned, self.cached.note)
 
 
 @asynccontextmanager
@@ -100,6 +132,7 @@ async def open_asker(
             ledger = Ledger(folder / LEDGER_FILE, run, options.max_calls, options.max_cost)
             stack.enter_context(ledger)
         budget = Budget(judges, ledger, options.prices)
+        # Before the ledger closes and after the last call is settled: an exit stack runs backwards.
         stack.callback(budget.close)
         fallback: Executor = OfflineExecutor()
         if not options.offline:
@@ -131,7 +164,9 @@ async def open_asker(
         cached = stack.enter_context(CachedExecutor(store, fallback, stored, answered))
         lessons = Lessons(folder)
         cut = CutPrompts(lessons)
-        yield Asker(judges, store, lessons, cut, budget, ledger, cached, online)
+        small = SmallModels(judges, store, lessons) if online else None
+        trials = online.trials(lessons, cached) if online else None
+        yield Asker(judges, store, lessons, cut, budget, ledger, cached, online, small, trials)
 
 
 def _open_store(judges: Iterable[Judge], options: RunOptions, stack: AsyncExitStack) -> Store:
@@ -204,5 +239,6 @@ async def _put_when_free(put: Callable[[], None]) -> None:
 async def _sync(store: Store, progress: Progress) -> None:
     while True:
         await asyncio.sleep(SYNC_EVERY)
+        # A flush of a network disk may take seconds, in which the loop would send nothing.
         await asyncio.to_thread(store.sync)
         progress.notify()

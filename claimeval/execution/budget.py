@@ -21,7 +21,7 @@ from uuid import uuid4
 from claimeval.execution.database import Database
 from claimeval.providers import provider
 from claimeval.providers.prices import VARIABLE, Price, cost_bound, counted, example_row, price_of
-from claimeval.providers.served import ServedPrices
+from claimeval.providers.served import ServedPrices, stated_dollars
 from claimeval.store.locked import LockedError
 from claimeval.types.chat_format import FREE
 from claimeval.types.errors import UsageError
@@ -38,6 +38,7 @@ _NO_LIMIT = 2**62
 def check_caps(judges: Iterable[Judge], options: RunOptions) -> None:
     """Raise UsageError if a price file cannot be read, or if the caps of the options cannot hold
     for a judge."""
+    # Nothing is paid for offline, so that no price needs to be known.
     for judge in judges if not options.offline else ():
         price = price_of(judge, options.prices)
         if options.max_cost is not None and price is None:
@@ -59,6 +60,12 @@ def cost(completion: Completion, price: Price) -> float | None:
     """Return the cost of a reply in US dollars, or None if the provider did not report token
     counts."""
     return price.of(completion.usage) if counted(completion.usage) else None
+
+
+def _paid(request: Request, reply: Completion, price: Price) -> float | None:
+    """Return the cost of a reply: as the provider states it, else by its tokens."""
+    stated = stated_dollars(request.judge, reply.usage)
+    return cost(reply, price) if stated is None else stated
 
 
 class Spending(NamedTuple):
@@ -89,6 +96,8 @@ class Ledger(Database):
             "(run TEXT PRIMARY KEY, calls INTEGER NOT NULL, cost INTEGER NOT NULL) WITHOUT ROWID"
         )
         self._database.execute(
+            # A reservation is a row until it is settled: what a killed process leaves is what may
+            # have been paid and lost.
             "CREATE TABLE IF NOT EXISTS reserved (run TEXT, request TEXT, owner TEXT, cost INTEGER)"
         )
         self._database.execute(
@@ -132,7 +141,9 @@ class Ledger(Database):
                 " LIMIT 1"
             )
             row, amount = self._database.execute(
-                query, (self._run, request, self._owner)
+                # Its own reservation: another process may have asked the same and still wait.
+                query,
+                (self._run, request, self._owner),
             ).fetchone()
             self._database.execute("DELETE FROM reserved WHERE rowid = ?", (row,))
             self._add(_nano(cost) - amount)
@@ -148,6 +159,7 @@ class Ledger(Database):
             self._settle_lost(request, _nano(cost))
 
     def _settle_lost(self, request: str, paid: int) -> None:
+        # Only those above what was paid: a row at or below it was settled by an earlier answer.
         which = (self._run, request, paid)
         over = "FROM reserved WHERE run = ? AND request = ? AND cost > ?"
         count, total = self._database.execute(
@@ -247,6 +259,7 @@ class Budget:
             await self._wait_for_first(name)
         try:
             reserved = await self._reserve(self._ledger, request)
+        # Cancelled here, the first call of a judge would hold all others for good.
         except BaseException:
             self._first.discard(name)
             self._settled.set()
@@ -264,6 +277,7 @@ class Budget:
         while not self.exhausted:
             if (reserved := await ledger.when_free(reserve)) is not None:
                 return reserved
+            # What is in flight is reserved at its maximum, and usually settles at a fraction of it.
             if self._unsettled:
                 self._settled.clear()
                 await self._settled.wait()
@@ -281,6 +295,7 @@ class Budget:
             return 0.0
         bound = cost_bound(request, known_price)
         # a judge whose replies exceed the bound has none; twice the worst so far takes its place
+        # Twice, as reasoning of one length says little about that of the next.
         return 2 * self._excess[name] * bound if name in self._excess else bound
 
     async def _wait_for_first(self, judge: str) -> None:
@@ -298,6 +313,8 @@ class Budget:
     def _settle_in_ledger(self, settlement: Callable[[], None]) -> None:
         assert self._ledger, "there is a ledger"
         self._to_write.append(settlement)
+        # The reply is paid and stored; the event loop must not stand still until another process
+        # has written to the ledger.
         with contextlib.suppress(LockedError), self._ledger.at_once():
             self._write_settlements()
 
@@ -326,11 +343,14 @@ class Budget:
         if not (self._ledger and prices) or request.key not in self._ledger.lost:
             return
         known_price = prices.of(completion.served_model)
-        if known_price and (paid := cost(completion, known_price)) is not None:
+        if known_price and (paid := _paid(request, completion, known_price)) is not None:
             self._settle_in_ledger(partial(self._ledger.settle_lost, request.key, paid))
 
     def settle(
-        self, request: Request, reserved: float, outcome: Completion | CallError | None
+        self,
+        request: Request,
+        reserved: float,
+        outcome: Completion | CallError | None,
     ) -> None:
         """Record the cost of a call: the whole reservation if a reply may have been paid for and
         lost.
@@ -366,7 +386,8 @@ class Budget:
         if known_price is None or dearest is None:
             return None
         self._dearest[name] = dearest = dearest.dearer(known_price)
-        paid = cost(reply, known_price)
+        paid = _paid(request, reply, known_price)
+        # A cheap model that reasons: 64 tokens asked for, 3,000 billed beside them.
         if paid is not None and paid > (bound := cost_bound(request, dearest)) > 0:
             self._excess[name] = max(self._excess.get(name, 1.0), paid / bound)
         return paid

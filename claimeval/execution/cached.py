@@ -50,14 +50,19 @@ class CachedExecutor(Executor):
         else:
             outcome = await self._ask_once(key, request)
         if isinstance(outcome, Completion):
-            if outcome.cached:
-                self._on_stored(request, outcome)
-            if self._on_answer:
-                self._on_answer(request)
+            self.note(request, outcome)
         return outcome
+
+    def note(self, request: Request, completion: Completion) -> None:
+        """Tell those who count answers that a request has one."""
+        if completion.cached:
+            self._on_stored(request, completion)
+        if self._on_answer:
+            self._on_answer(request)
 
     async def _ask_once(self, key: str, request: Request) -> Outcome:
         if (pending := self._pending.get(key)) is not None:
+            # Cancelling one sample must not cancel the question that another one waits for.
             outcome = await asyncio.shield(pending)
             return outcome if isinstance(outcome, Failure) else replace(outcome, cached=True)
         future = self._pending[key] = asyncio.get_running_loop().create_future()
@@ -74,6 +79,7 @@ class CachedExecutor(Executor):
     async def _ask_locked(self, key: str, request: Request) -> Outcome:
         """Ask the fallback under the key's lock. While another process has the lock, wait for its
         reply."""
+        # Two processes over the same data would pay for each question twice.
         while not self._locks.acquire(key):
             await asyncio.sleep(POLL)
             if (value := self._store.get(key)) is not None:
@@ -87,7 +93,7 @@ class CachedExecutor(Executor):
         failed = (
             isinstance(outcome, Failure)
             and outcome.reason in ("provider_error", "timeout")
-            and not outcome.refused
+            and not (outcome.refused or outcome.another_form)
         )
         return (await self._last_look(key) if failed else None) or outcome
 
@@ -95,6 +101,7 @@ class CachedExecutor(Executor):
         """Return the reply that another run gets to the same request; None if no run is asking, or
         all fail."""
         while True:
+            # Another process may have got the reply between our failure and its own write.
             await asyncio.sleep(2 * POLL)
             if (value := self._store.get(key)) is not None:
                 return completion(value)
@@ -108,7 +115,9 @@ class ComputingExecutor(Executor):
     stores nothing."""
 
     def __init__(
-        self, engines: Mapping[str, Callable[[Request], Outcome]], others: Executor
+        self,
+        engines: Mapping[str, Callable[[Request], Outcome]],
+        others: Executor,
     ) -> None:
         """`engines` is by judge name."""
         self._engines = engines
@@ -167,6 +176,8 @@ class FurtherAttempts(Executor):
         outcome = await self._stored.ask(request)
         if isinstance(outcome, Completion):
             return outcome
+        # Two attempts that follow each other are one question: the second is not made in the same
+        # run.
         question = (request.judge.name, request.messages, request.replicate)
         if (
             request.again in self._reasons

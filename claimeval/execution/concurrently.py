@@ -23,6 +23,7 @@ async def gather_all(coroutines: Sequence[Coroutine[Any, Any, R]]) -> list[R]:
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(coroutine) for coroutine in coroutines]
     except BaseExceptionGroup as errors:
+        # A group of one error would show the user two tracebacks; the first one is what went wrong.
         raise errors.exceptions[0] from None
     return [task.result() for task in tasks]
 
@@ -64,6 +65,8 @@ async def map_in_order(
             if (
                 more
                 and len(in_progress) < max_concurrent
+                # One sample that waits a minute for its judge holds back the results of all after
+                # it, which stay in memory.
                 and len(results) < WINDOW * max_concurrent
             ):
                 try:
@@ -75,6 +78,8 @@ async def map_in_order(
                 task.add_done_callback(on_done)
                 in_progress.add(task)
                 results.append(task)
+                # The task starts before the next item is read, so that requests go out in the order
+                # of the samples.
                 await asyncio.sleep(0)
             elif results:
                 changed.clear()

@@ -36,6 +36,8 @@ class Database:
     def _open(self) -> None:
         with self._store_errors():
             self._database.execute("PRAGMA journal_mode = WAL")
+            # With a write-ahead log NORMAL loses no transaction when a process is killed, and saves
+            # a flush of the disk for each call.
             self._database.execute("PRAGMA synchronous = NORMAL")
             self._prepare()
 
@@ -72,6 +74,8 @@ class Database:
 
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[None]:
+        # A transaction that reads first and writes later fails at once if another process wrote
+        # meanwhile, whatever the timeout.
         self._execute("BEGIN IMMEDIATE")
         with self._store_errors():
             try:

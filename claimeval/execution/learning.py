@@ -3,19 +3,34 @@ cannot be read."""
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections import Counter, defaultdict
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from claimeval.execution import Executor
+from claimeval.execution.trials import Trials
 from claimeval.providers import provider
-from claimeval.providers.windows import PromptCounts, known_window
+from claimeval.providers.windows import (
+    PromptCounts,
+    known_window,
+    may_be_small,
+    size_of_small,
+)
 from claimeval.store.lessons import Lessons
-from claimeval.store.store import Store
+from claimeval.store.store import Store, completion
 from claimeval.types.chat_format import refuses
 from claimeval.types.errors import visible
-from claimeval.types.requests import Completion, Failure, Judge, Outcome, Request
+from claimeval.types.requests import (
+    ENDLESS,
+    Completion,
+    Failure,
+    Judge,
+    Learned,
+    Outcome,
+    Request,
+)
 
 USELESS_IN_A_ROW = 10
 """A judge is stopped if none of this many first replies can be read."""
@@ -69,6 +84,16 @@ class _ReplyCounts:
     last_failure: Failure | None = None
     """Why that reply could not be read."""
 
+    @property
+    def too_many(self) -> str:
+        """How many replies were useless, in words, at the count at which the judge is stopped;
+        else empty."""
+        if not self.read and self.useless == USELESS_IN_A_ROW:
+            return f"{USELESS_IN_A_ROW} unreadable replies in a row"
+        if self.read + self.useless == FIRST and self.useless > USELESS_SHARE * FIRST:
+            return f"{self.useless} unreadable replies among the first {FIRST}"
+        return ""
+
 
 class CutPrompts:
     """Finds replies to prompts that a server truncated, and learns its window from them."""
@@ -99,32 +124,94 @@ class CutPrompts:
         return count
 
 
+class SmallModels:
+    """Asks servers on this machine, before the first request to a judge, whether its model is
+    small, because replies of small models are limited."""
+
+    def __init__(self, judges: Iterable[Judge], store: Store, lessons: Lessons) -> None:
+        self._store = store
+        self._lessons = lessons
+        self._unasked = {judge.name for judge in judges if may_be_small(judge)}
+        self._asking = asyncio.Lock()
+
+    async def learn(self, request: Request) -> None:
+        """Learn the size of the judge's model, unless the request has a stored reply."""
+        judge = request.judge
+        if judge.name not in self._unasked:
+            return
+        sent = self._lessons.adapt(request, self._store)
+        if self._store.get(sent.key) is not None:
+            return
+        async with self._asking:
+            if judge.name not in self._unasked:
+                return
+            known = self._lessons.judge(judge).learned.parameters
+            parameters = None if known else await size_of_small(judge)
+            self._unasked.discard(judge.name)
+            if parameters:
+                self._lessons.learn_size(judge, parameters)
+
+
 class LearningExecutor(Executor):
     """Executor that removes parameters that a judge's server refuses, after the first refusal."""
 
     def __init__(
-        self, behind: Executor, store: Store, lessons: Lessons, cut_prompts: CutPrompts
+        self,
+        behind: Executor,
+        store: Store,
+        lessons: Lessons,
+        cut_prompts: CutPrompts,
+        small: SmallModels | None = None,
+        trials: Trials | None = None,
     ) -> None:
+        """`small` asks servers for the sizes of their models, and `trials` sends refused requests
+        in other forms; None if nothing is sent, or only in batches."""
         self._behind = behind
         self._store = store
         self._lessons = lessons
         self._cut_prompts = cut_prompts
+        self._small = small
+        self._trials = trials
 
     async def ask(self, request: Request) -> Outcome:
         """Return the outcome of the request in a form that the server accepts."""
+        if self._small:
+            await self._small.learn(request)
         while True:
+            if self._trials:
+                await self._trials.ended(request)
             sent = self._lessons.adapt(request, self._store)
             outcome = await self._behind.ask(sent)
             if isinstance(outcome, Completion):
-                if provider(sent.judge.model).costs:
-                    if cut := self._cut_prompts.find(request, sent, outcome):
-                        return cut
-                    if not refuses(outcome.text or ""):
-                        self._lessons.check_schema(sent, outcome)
-                return outcome if sent is request else replace(outcome, key=sent.key)
+                return self._answered(request, sent, outcome)
+            if self._trials and outcome.another_form:
+                await self._trials.learn(request, sent, outcome)
+                continue
             refused = outcome.refused or outcome.context_tokens
             if not refused or not self._lessons.learn(request, sent, outcome):
                 return outcome
+
+    def _answered(self, request: Request, sent: Request, reply: Completion) -> Outcome:
+        """Return the reply to `request`, sent as `sent`, or that its prompt was truncated."""
+        if self._trials:
+            self._trials.forms.add_answered(sent)
+        if cut := self.cut(request, sent, reply):
+            return cut
+        if sent is request:
+            return reply
+        needed = sent.max_tokens if sent.judge.learned.parameters else None
+        return replace(reply, key=sent.key, needed=needed)
+
+    def cut(self, request: Request, sent: Request, reply: Completion) -> Failure | None:
+        """Learn from a reply to `request`, sent as `sent`; return a failure if it is one to a
+        truncated prompt."""
+        if not provider(sent.judge.model).costs:
+            return None
+        if cut := self._cut_prompts.find(request, sent, reply):
+            return cut
+        if not refuses(reply.text or ""):
+            self._lessons.check_schema(sent, reply)
+        return None
 
 
 class ReviewingExecutor(Executor):
@@ -136,12 +223,14 @@ class ReviewingExecutor(Executor):
         behind: Executor,
         stop: Callable[[str, str], None] | None,
         windows: JudgeWindows | None = None,
+        replies: StoredReplies | None = None,
     ) -> None:
         """`stop` is called with a judge whose replies cannot be read, and the reason; None if
         nothing is sent."""
         self._behind = behind
         self._stop = stop
         self.windows = windows
+        self.replies = replies
         self._replies: dict[tuple[str, str], _ReplyCounts] = {}
         self._counters: defaultdict[str, Counter[str]] = defaultdict(Counter)
 
@@ -170,24 +259,28 @@ class ReviewingExecutor(Executor):
             replies.useless += 1
             replies.excerpt = visible(completion.text or "", 80)
             replies.last_failure = failure
-        if not replies.read and replies.useless == USELESS_IN_A_ROW:
-            count = f"{USELESS_IN_A_ROW} unreadable replies in a row"
-        elif replies.read + replies.useless == FIRST and replies.useless > USELESS_SHARE * FIRST:
-            count = f"{replies.useless} unreadable replies among the first {FIRST}"
-        else:
-            return
-        assert replies.last_failure, "there is an unreadable reply"
-        judge = request.judge
-        reason = replies.last_failure.reason
-        problem = replies.last_failure.message or reason
-        help_ = advice(replies.last_failure, request, completion)
-        if provider(judge.model).example:
-            help_ += (
-                "; `claimeval doctor --judge"
-                f" {judge.model}{f'@{judge.endpoint}' if judge.endpoint else ''}` tries it"
+        count = replies.too_many
+        if count:
+            assert replies.last_failure, "there is an unreadable reply"
+            failure = replies.last_failure
+            problem = failure.message or failure.reason
+            help_ = _next_steps(failure, request, completion)
+            self._stop(
+                request.judge.name, f'it gave {count} ("{replies.excerpt}": {problem}); {help_}'
             )
-        help_ += f"; add `--ask-again {reason}` to ask again about the claims of these replies"
-        self._stop(judge.name, f'it gave {count} ("{replies.excerpt}": {problem}); {help_}')
+
+
+def _next_steps(failure: Failure, request: Request, completion: Completion) -> str:
+    """Return what helps, and the commands that try a judge and ask it again."""
+    judge = request.judge
+    help_ = advice(failure, request, completion)
+    if provider(judge.model).example:
+        address = f"@{judge.endpoint}" if judge.endpoint else ""
+        help_ += f"; `claimeval doctor --judge {judge.model}{address}` tries it"
+    return (
+        f"{help_}; add `--ask-again {failure.reason}` to ask again about the claims of these"
+        " replies"
+    )
 
 
 def advice(failure: Failure, request: Request, completion: Completion) -> str:
@@ -195,8 +288,7 @@ def advice(failure: Failure, request: Request, completion: Completion) -> str:
     from claimeval.providers import checkers
 
     if failure.reason == "truncated":
-        looping = "repeats itself" in failure.message
-        return _LESS if looping else "raise max_tokens in a judge file"
+        return _LESS if failure.message in ENDLESS else "raise max_tokens in a judge file"
     text = completion.text or ""
     preset = checkers.advice(request.judge, text)
     if preset:
@@ -208,12 +300,48 @@ def advice(failure: Failure, request: Request, completion: Completion) -> str:
     )
 
 
+class StoredReplies:
+    """The replies in the reply cache, for results of a run that is resumed."""
+
+    def __init__(
+        self,
+        store: Store,
+        learning: LearningExecutor,
+        learned: Mapping[str, Learned],
+        note: Callable[[Request, Completion], None],
+    ) -> None:
+        """`learned` is what is known of judges' servers, by name, and `note` gets each request that
+        is answered."""
+        self._store = store
+        self._learning = learning
+        self._note = note
+        self.learned = learned
+
+    def answer(self, requests: Iterable[Request]) -> bool:
+        """Return whether each request, in the form that was sent, has a stored reply that may be
+        used; then all of them are noted as answered."""
+        answers = list[tuple[Request, Completion]]()
+        for request in requests:
+            value = self._store.get(request.key)
+            if value is None:
+                return False
+            reply = completion(value)
+            if self._learning.cut(request, request, reply):
+                return False
+            answers.append((request, reply))
+        for request, reply in answers:
+            self._note(request, reply)
+        return True
+
+
 class JudgeWindows:
     """The known context windows of judges: from their settings, from earlier refusals, and from
     their providers."""
 
     def __init__(
-        self, learned: Callable[[Judge], int | None], holds: Callable[[Request], Awaitable[bool]]
+        self,
+        learned: Callable[[Judge], int | None],
+        holds: Callable[[Request], Awaitable[bool]],
     ) -> None:
         """`learned` returns the window that was set or learned, `holds` whether the reply to a
         request is stored."""
@@ -233,11 +361,11 @@ class JudgeWindows:
     def room(self, request: Request) -> int | None:
         """Return the maximum size of a request for its judge's window; None if the window is
         unknown."""
-        window = self._learned(request.judge) or self._stated_window(request.judge)
+        judge = request.judge
+        window = self._learned(judge)
+        if not window:
+            settings = judge.model, judge.endpoint, judge.context_tokens
+            if settings not in self._known:
+                self._known[settings] = known_window(judge)
+            window = self._known[settings]
         return None if window is None else request.room(window)
-
-    def _stated_window(self, judge: Judge) -> int | None:
-        settings = judge.model, judge.endpoint, judge.context_tokens
-        if settings not in self._known:
-            self._known[settings] = known_window(judge)
-        return self._known[settings]

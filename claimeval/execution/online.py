@@ -19,7 +19,9 @@ from typing import TYPE_CHECKING, Self
 from claimeval.execution import Executor
 from claimeval.execution.budget import Budget
 from claimeval.execution.pace import MAX_WAIT, THROTTLED_TIMEOUT, Clock, Pace, Sleep, Slot
+from claimeval.execution.trials import Trials, TriedForms, model_of
 from claimeval.providers import MAX_REPLY_BYTES, Backend, check_secrets_of, provider
+from claimeval.store.lessons import Lessons
 from claimeval.types.options import RunOptions
 from claimeval.types.progress import Progress, time_of_day
 from claimeval.types.requests import CallError, Completion, Judge, Outcome, Request
@@ -36,6 +38,9 @@ UNREACHED_FOR = 3.0
 MAX_REFUSED = 4
 """Requests in a row, at one step, that a server may refuse with the same message before the judge
 is stopped."""
+REFUSED_AGAIN = 2
+"""Refusals of one form after which a request is tried in other forms, if the status says that the
+server is in trouble."""
 _NUMBERS = re.compile(r" \(request \S+\)|\d+")
 """The parts that differ between refusals for the same reason."""
 MAX_STRANGE = 3
@@ -70,11 +75,16 @@ class OnlineExecutor(Executor):
         self._options = options
         self._progress = progress
         self._budget = budget
+        self._forms: TriedForms | None = None
+        """None if refused requests are not tried in other forms."""
         self._sleep = sleep
         self._backends: dict[str, Backend] = {}
         paces = {
             (judge.model, judge.endpoint): Pace(
-                options, partial(progress.set_waiting, judge.name), clock, sleep
+                options,
+                partial(progress.set_waiting, judge.name),
+                clock,
+                sleep,
             )
             for judge in judges
         }
@@ -106,6 +116,7 @@ class OnlineExecutor(Executor):
     async def _backend(self, judge: Judge) -> Backend:
         """Return the open backend of a judge."""
         if judge.name not in self._backends:
+            # The first hundred calls arrive at once, and each would open a client of its own.
             async with self._opening:
                 if judge.name not in self._backends:
                     self._backends[judge.name] = await self._opened(judge)
@@ -121,6 +132,14 @@ class OnlineExecutor(Executor):
 
     async def __aexit__(self, *_: object) -> None:
         await self._stack.aclose()
+
+    def trials(self, lessons: Lessons, cached: Executor) -> Trials | None:
+        """Return what tries refused requests in other forms from now on, through the executor
+        `cached`; None in batches, of which each request of a trial would be one."""
+        if self._options.batch:
+            return None
+        self._forms = TriedForms()
+        return Trials(self._forms, lessons, cached.ask, self.stop)
 
     @property
     def stopped(self) -> dict[str, str]:
@@ -143,6 +162,7 @@ class OnlineExecutor(Executor):
         except CallError as error:
             self._record_error(request, error)
             return error.failure
+        # Failures in a row: a server that answers one of ten is slow, not gone.
         self._unanswered.pop((judge, request.prompt), None)
         self._refusals.pop((judge, request.prompt), None)
         return completion
@@ -153,6 +173,8 @@ class OnlineExecutor(Executor):
         step = (judge, request.prompt)
         if error.fatal:
             self.stop(judge, error.message)
+        elif error.another_form:
+            return  # other forms of the request are tried first
         elif error.refused or (error.context_tokens and request.judge.context_tokens is None):
             return  # the request is sent again in a form that the server accepts
         elif (error.retry_after or 0.0) > MAX_WAIT:
@@ -163,18 +185,23 @@ class OnlineExecutor(Executor):
                 f"only throttled calls for {THROTTLED_TIMEOUT / 60:.0f} minutes: {error.message}",
             )
         elif error.reason in ("provider_error", "timeout"):
-            self._unanswered[step] += 1
-            if self._unanswered[step] >= MAX_UNANSWERED:
-                self.stop(judge, f"no reply to {MAX_UNANSWERED} requests in a row: {error.message}")
-            elif error.status in (400, 422):
-                words = self._refusals.setdefault(step, [])
-                words.append(_NUMBERS.sub("", error.message)[:120])
-                if len(words) >= MAX_REFUSED and len(set(words[-MAX_REFUSED:])) == 1:
-                    self.stop(
-                        judge,
-                        f"refused {MAX_REFUSED} requests in a row in the same words:"
-                        f" {error.message}",
-                    )
+            self._count_unanswered(judge, step, error)
+
+    def _count_unanswered(self, judge: str, step: tuple[str, str], error: CallError) -> None:
+        """Stop a judge that does not answer the requests of a step, or refuses them alike."""
+        self._unanswered[step] += 1
+        if self._unanswered[step] >= MAX_UNANSWERED:
+            self.stop(judge, f"no reply to {MAX_UNANSWERED} requests in a row: {error.message}")
+        elif error.status in (400, 422):
+            words = self._refusals.setdefault(step, [])
+            # A server that refuses each request for another reason is tried on; the same words,
+            # apart from ids and counts, mean the request itself.
+            words.append(_NUMBERS.sub("", error.message)[:120])
+            if len(words) >= MAX_REFUSED and len(set(words[-MAX_REFUSED:])) == 1:
+                self.stop(
+                    judge,
+                    f"refused {MAX_REFUSED} requests in a row in the same words: {error.message}",
+                )
 
     def _record_contact(self, asked: Judge, error: CallError | None = None) -> None:
         """Stop a judge that no call has reached. A judge that was reached once may be away for a
@@ -182,23 +209,12 @@ class OnlineExecutor(Executor):
         judge = asked.name
         if error is None:
             self._strange[judge] = None
-        elif (
-            error.status == 200
-            and error.retryable
-            and (strange := self._strange.get(judge, 0)) is not None
-        ):
-            self._strange[judge] = strange + 1
-            if strange + 1 >= MAX_STRANGE:
-                self.stop(
-                    judge,
-                    f"{MAX_STRANGE} responses without a reply: {error.message}; check the endpoint",
-                )
-        if (
-            error is None
-            or error.status is not None
-            or error.possibly_paid
-            or error.reason != "provider_error"
-        ):
+            self._unreached[judge] = None
+            return
+        if error.status == 200 and error.retryable:
+            self._count_strange(judge, error)
+        answered = error.status is not None or error.possibly_paid
+        if answered or error.reason != "provider_error":
             self._unreached[judge] = None
         elif (since := self._unreached.setdefault(judge, self._clock())) is not None:
             seconds = self._clock() - since
@@ -210,6 +226,18 @@ class OnlineExecutor(Executor):
                     f"{error.message}, for {seconds:.0f} seconds; check the address"
                     f" {asked.endpoint}, and that the server runs{how}",
                 )
+
+    def _count_strange(self, judge: str, error: CallError) -> None:
+        """Stop a judge whose endpoint answers, but never with a reply: a web page, say."""
+        strange = self._strange.get(judge, 0)
+        if strange is None:
+            return
+        self._strange[judge] = strange + 1
+        if strange + 1 >= MAX_STRANGE:
+            self.stop(
+                judge,
+                f"{MAX_STRANGE} responses without a reply: {error.message}; check the endpoint",
+            )
 
     def stop(self, judge: str, reason: str) -> None:
         """Send nothing more to a judge; the first reason is kept."""
@@ -232,8 +260,12 @@ class OnlineExecutor(Executor):
 
         def attempts_exhausted(state: RetryCallState) -> bool:
             nonlocal counted
+            error = _error(state)
             # a server that is away for a while ends no question
-            counted += not (_error(state).rate_limited or pace.silent)
+            counted += not (error.rate_limited or pace.silent)
+            if error.another_form and self._forms:
+                running = model_of(request) in self._forms.running
+                return running or self._forms.refusals(request) >= REFUSED_AGAIN
             return counted >= self._options.attempts
 
         retrying = tenacity.AsyncRetrying(
@@ -250,6 +282,7 @@ class OnlineExecutor(Executor):
         calls."""
         if error.rate_limited:
             return 0.0
+        # A wrong address should be named after seconds, not after the backoff of a busy server.
         longest = UNREACHED_FOR / 3 if self._unreached.get(judge) is not None else MAX_BACKOFF
         seconds = min(self._options.backoff * 2.0**attempts, longest)
         seconds = max(error.retry_after or 0.0, seconds * self._random.uniform(0.75, 1.25))
@@ -263,6 +296,7 @@ class OnlineExecutor(Executor):
         slot = await pace.acquire(request, lambda: self._check_open(judge))
         try:
             self._check_open(judge)
+            # Ctrl-C may have come while the call waited for its turn; it is then not sent.
             await self._open.wait()
             reserved = await self._budget.reserve(request)
             return await self._send(request, pace, slot, reserved)
@@ -281,9 +315,7 @@ class OnlineExecutor(Executor):
             pace.succeeded(slot, outcome)
             self._record_contact(request.judge)
         except CallError as error:
-            error.fatal = error.fatal or (
-                bool(error.refused) and request.judge.without(error.refused) is None
-            )
+            self._judge_refusal(request, error)
             outcome = error
             pace.failed(slot, error)
             self._record_contact(request.judge, error)
@@ -296,6 +328,25 @@ class OnlineExecutor(Executor):
             self._budget.settle(request, reserved, outcome)
             self._progress.ended(outcome, self._budget.spent)
         return outcome
+
+    def _judge_refusal(self, request: Request, error: CallError) -> None:
+        """Settle what follows from an error that may be a refusal of a part of the request."""
+        forms = self._forms
+        error.another_form = error.another_form and forms is not None
+        if forms is None or not error.another_form:
+            if error.refused:
+                # A parameter that a user set is not left out in silence.
+                error.fatal = request.judge.without(error.refused) is None
+            return
+        forms.add_refused(request)
+        running = model_of(request) in forms.running
+        error.another_form = running or forms.may_try(request, error.refused)
+        if error.another_form:
+            error.fatal = False
+        elif error.refused:
+            # No other form was answered, or this one was before: the words are about another thing.
+            error.refused = ()
+            error.reason = "provider_error"
 
     async def _complete(self, request: Request) -> Completion:
         received: list[Completion] = []
@@ -313,6 +364,7 @@ class OnlineExecutor(Executor):
             async with asyncio.timeout(self._options.timeout if remote else None):
                 completion = await backend.complete(request, keep)
         except TimeoutError:
+            # The reply came, was stored, and what reads it was too slow: it is paid, and it counts.
             if received:
                 await asyncio.gather(*storing)
                 return received[0]

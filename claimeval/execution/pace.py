@@ -58,6 +58,8 @@ class Slot(NamedTuple):
 
     request: Reservation
     tokens: Reservation
+    replies: int = 0
+    """Number of replies before the call."""
 
 
 class Pace:
@@ -82,6 +84,7 @@ class Pace:
         self._failures = 0
         """Failed calls since the last reply, other than throttled ones."""
         self._failing_since = 0.0
+        self._replies = 0
         self._reply_tokens = FIRST_REPLY_TOKENS
         self._random = random.Random(0)
 
@@ -99,6 +102,8 @@ class Pace:
         )
         async with self._queue:
             while True:
+                # A judge that was stopped while hundreds of calls wait must not hold each for its
+                # turn.
                 check()
                 alone = self._throttle_count or self.silent
                 if self._concurrency.full or (alone and self._concurrency.in_flight):
@@ -111,7 +116,8 @@ class Pace:
             self._on_wait(None)
             self._concurrency.acquire()
             now = self._clock()
-            return Slot(self._requests.reserve(1, now), self._tokens.reserve(tokens, now))
+            reservations = self._requests.reserve(1, now), self._tokens.reserve(tokens, now)
+            return Slot(*reservations, self._replies)
 
     def release(self) -> None:
         """Free the slot of a call that has ended."""
@@ -121,20 +127,26 @@ class Pace:
     def succeeded(self, slot: Slot, completion: Completion) -> None:
         """Record a reply. Its usage replaces the estimate."""
         now = self._clock()
+        # Only a call that was sent after the throttling shows that it is over; replies to earlier
+        # ones still arrive.
         if slot.request.at > self._throttled_at:
             self._throttle_count = 0
             self._throttled_since = None
         self._failures = 0
+        self._replies += 1
         self._concurrency.succeeded()
         usage = completion.usage
         if usage.prompt_tokens is not None and usage.completion_tokens is not None:
             self._tokens.correct(slot.tokens, usage.prompt_tokens + usage.completion_tokens, now)
+            # A moving mean of about ten replies: extraction writes hundreds of tokens, assessment
+            # of a claim some dozens.
             self._reply_tokens += (usage.completion_tokens - self._reply_tokens) / 10
         self._update_limits(completion.rate_limits, now)
 
     def failed(self, slot: Slot, error: CallError) -> None:
         """Record an error. If the provider throttles or asks for a pause, all calls slow down."""
         now = self._clock()
+        # A call that timed out may have been counted by the provider.
         if not error.possibly_paid:
             self._tokens.correct(slot.tokens, 0.0, now)
         self._update_limits(error.rate_limits, now)
@@ -143,11 +155,14 @@ class Pace:
             self._throttled_at = now
             if self._throttled_since is None:
                 self._throttled_since = now
+            # Calls that were in flight when the pause began say nothing new about it.
             if now >= self._paused_until:
                 self._throttle_count += 1
             self._pause(now, self._throttled_pause(error.retry_after))
         else:
             self._concurrency.failed()
+            if error.reason == "timeout":
+                self._concurrency.overloaded(self._replies - slot.replies)
             if error.retryable and error.reason in ("provider_error", "timeout"):
                 self._count_failure(now)
             if error.retry_after:
@@ -177,6 +192,7 @@ class Pace:
     def _throttled_pause(self, retry_after: float | None) -> float:
         """Return the pause in seconds: as requested, or growing if none (or repeatedly 0) is
         requested."""
+        # A gateway may answer 429 with `retry-after: 0` for as long as it throttles.
         if retry_after or (retry_after == 0 and self._throttle_count <= AT_ONCE):
             return retry_after
         return float(min(2.0 ** (self._throttle_count - 1), MAX_PAUSE))
@@ -196,12 +212,15 @@ class Pace:
             (self._requests, self._fixed[0], rate_limits.requests, rate_limits.requests_remaining),
             (self._tokens, self._fixed[1], rate_limits.tokens, rate_limits.tokens_remaining),
         ):
+            # A limit that the user set is for this run alone; that of the headers is for the
+            # account.
             if limit and not fixed:
                 window.limit = limit
                 if remaining is not None:
                     window.limit_remaining(remaining, now)
 
     def _pause(self, now: float, seconds: float) -> None:
+        # Several processes that were throttled together would return together.
         jittered = min(seconds, MAX_WAIT) + self._random.uniform(0, 0.1)
         self._paused_until = max(self._paused_until, now + jittered)
 
@@ -256,11 +275,13 @@ class RateWindow:
         reserved."""
         if self.limit is None:
             return 0.0
+        # A request that is larger than the limit waits for all others and no longer.
         excess = min(self.used(now) + amount - self.limit, self._used)
         for reservation in self._reservations:
             if excess <= 0:
                 return 0.0
             excess -= reservation.amount
+            # Corrected amounts leave remainders such as 1e-13, for which no call should wait.
             if excess <= 1e-9:
                 return reservation.at + MINUTE - now
         return 0.0
@@ -286,6 +307,8 @@ class RateWindow:
 
 
 INITIAL_LIMIT = 8
+# After the first throttled call the limit is near: a step of 5%, against a drop of 20%, finds it
+# again without being throttled at every round.
 GROWTH = 1.05
 DECREASE = 0.8
 DECREASE_INTERVAL = 15.0
@@ -344,8 +367,19 @@ class ConcurrencyLimit:
         self.limit = max(1, int(self.limit * DECREASE))
         self.failed()
 
+    def overloaded(self, answered: int) -> None:
+        """Decrease the limit to what the server answered while one call timed out.
+
+        A server that answers fewer calls than are in flight makes the others wait, until they time
+        out as well: a model on two cores, asked six questions at once, answered two in ten minutes.
+        """
+        if not self._fixed and answered < self.limit:
+            self._slow_start = False
+            self.limit = max(1, answered)
+
     def failed(self) -> None:
         """Begin to count anew, as after another error, for which the limit neither grows nor
         decreases."""
         self._successes = 0
+        # Growth by replies alone would raise a limit that was never reached, as with a slow reader.
         self._max_in_flight = self.in_flight

@@ -72,6 +72,7 @@ class Interrupt:
         loop = asyncio.get_running_loop()
         task = asyncio.current_task()
         assert task is not None
+        # asyncio sets signal handlers in the main thread only, and raises in others.
         if threading.current_thread() is not threading.main_thread():
             yield
             return
@@ -113,7 +114,9 @@ class Interrupt:
             task.cancel()
 
     async def _drain_and_cancel(
-        self, drain: Callable[[float], Awaitable[None]], task: asyncio.Task[object]
+        self,
+        drain: Callable[[float], Awaitable[None]],
+        task: asyncio.Task[object],
     ) -> None:
         await drain(GRACE)
         self._cancel(task)
@@ -160,6 +163,8 @@ class RunExecutors:
         def window(judge: Judge) -> int | None:
             """Return the window of a judge that was set or learned."""
             if elsewhere and judge in self.remote:
+                # Workers of an engine do not read the lessons beside the cache, which is on another
+                # machine.
                 lesson = elsewhere.learned.get(judge.name)
                 return judge.context_tokens or (lesson.context_tokens if lesson else None)
             return asker.lessons.judge(judge).context_tokens if asker else None
@@ -175,8 +180,9 @@ class RunExecutors:
                 executor.stop(judge, reason)
 
         repeated = FurtherAttempts(stored, answered, options.reasons_to_ask_again)
+        replies = asker.replies if asker and not elsewhere else None
         return ReviewingExecutor(
-            repeated, stop if sending else None, JudgeWindows(window, is_stored)
+            repeated, stop if sending else None, JudgeWindows(window, is_stored), replies
         )
 
     def status(self) -> RunStatus:
@@ -201,6 +207,15 @@ class RunExecutors:
         return self.asker is not None and self.asker.cut_prompts.take_accepted_before() > 0
 
     @property
+    def windows(self) -> dict[str, int]:
+        """The learned context windows, by judge name."""
+        return {
+            name: learned.context_tokens
+            for name, learned in self.learned.items()
+            if learned.context_tokens
+        }
+
+    @property
     def learned(self) -> dict[str, Learned]:
         """What was learned about each judge's server, by name."""
         here = self.asker
@@ -208,6 +223,20 @@ class RunExecutors:
         return (here.lessons.learned(here.judges) if here else {}) | (
             elsewhere.learned if elsewhere else {}
         )
+
+
+def _batches(
+    asker: Asker,
+    judges: Sequence[Judge],
+    options: RunOptions,
+    progress: Progress,
+    run: str,
+) -> BatchExecutor:
+    # Imported here: a run without batches does not load what reads and writes their files.
+    from claimeval.execution.batch.executor import BatchBudget, BatchExecutor, batch_judges
+
+    budget = BatchBudget(asker.budget, asker.ledger, run)
+    return BatchExecutor(batch_judges(judges), options, asker.store, asker.cached, budget, progress)
 
 
 @contextlib.asynccontextmanager
@@ -241,12 +270,7 @@ async def open_executors(
                 open_asker(local, options, progress, run, urgent=urgent, answered=answered)
             )
         if options.batch and asker and asker.online:
-            from claimeval.execution.batch.executor import BatchBudget, BatchExecutor, batch_judges
-
-            budget = BatchBudget(asker.budget, asker.ledger, run)
-            batched = BatchExecutor(
-                batch_judges(judges), options, asker.store, asker.cached, budget, progress
-            )
+            batched = _batches(asker, judges, options, progress, run)
             await stack.enter_async_context(batched)
         yield RunExecutors(asker, batched, elsewhere, remote)
 
@@ -256,6 +280,13 @@ def _cannot_continue(now: RunStatus, job: ItemJob[T, R]) -> bool:
     judges that are left are not enough."""
     stopped = bool(now.stopped) and job.cannot_continue(now.stopped)
     return bool(now.budget_exhausted or now.lost or stopped)
+
+
+def _waits_for_batches(executors: RunExecutors) -> bool:
+    """Return whether results are missing, because their batches are not there yet or were not
+    sent."""
+    now = executors.status()
+    return bool(executors.batched and (now.pending_batches or now.budget_exhausted or now.lost))
 
 
 async def run_job(
@@ -293,20 +324,26 @@ async def run_job(
     Returns:
         The status of the run, with the reason if it stopped early.
     """
+    # Ranking and lexical metrics ask nobody, and need neither a cache nor an event loop.
     if isinstance(job, ComputedJob):
         return _compute(job, items, sink, options, progress)
     assert not (options.batch and isinstance(items, Iterator)), (
         "batches iterate over the items several times"
     )
     async with open_executors(
-        job.asked, options, progress, run, urgent=urgent, answered=answered
+        job.asked,
+        options,
+        progress,
+        run,
+        urgent=urgent,
+        answered=answered,
     ) as executors:
         online = executors.online
         batched = executors.batched
+        windows = executors.windows
         complete = True
-        workers = 2 * (
-            options.concurrency or MAX_CONCURRENCY
-        )  # more than slots, so that slow items leave none empty
+        # more than slots, so that slow items leave none empty
+        workers = 2 * (options.concurrency or MAX_CONCURRENCY)
         interrupt = Interrupt(online.drain if online else None)
         if decided:
             # What is in progress when the run is decided is paid for nothing.
@@ -317,20 +354,19 @@ async def run_job(
             try:
                 async with aclosing(_results(job, items, executor, batched, workers)) as results:
                     async for result in results:
-                        complete = not _cannot_continue(executors.status(), job)
-                        if complete:
-                            sink(result)
-                            progress.sample_done()
-                            enough = decided() if decided else None
-                            complete = not enough
-                        if not complete:
-                            if online:
-                                await online.drain()
+                        if _cannot_continue(executors.status(), job):
+                            complete = False
                             break
-                now = executors.status()
-                if batched and (now.pending_batches or now.budget_exhausted or now.lost):
-                    complete = False
-                elif batched and complete:
+                        sink(result)
+                        progress.sample_done()
+                        if decided and (enough := decided()):
+                            complete = False
+                            break
+                    if online and not complete:
+                        # before the results are closed, which would cancel what is in flight
+                        await online.drain()
+                complete = complete and not _waits_for_batches(executors)
+                if batched and complete:
                     batched.finish()
             except asyncio.CancelledError:
                 if not interrupt.requested:
@@ -342,6 +378,7 @@ async def run_job(
             interrupted=interrupt.requested,
             again=complete and executors.rests_on_cut_prompts(),
             learned=executors.learned,
+            windows=windows,
         )
 
 
@@ -380,7 +417,9 @@ def _results(
         """Yield the results of the items from one on; None where a result waits for a batch."""
         rest = islice(items, first, None)
         return map_in_order(
-            rest, lambda item: run_until_blocked(job.evaluate(item, executor)), workers
+            rest,
+            lambda item: run_until_blocked(job.evaluate(item, executor)),
+            workers,
         )
 
     return run_in_rounds(from_item, batched.next_round)

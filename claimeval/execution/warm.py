@@ -30,6 +30,8 @@ class _Ahead:
         """Whether the first request has its outcome."""
         self.texts: list[str] = []
         """The last messages of the requests, until the first is sent."""
+        self.is_open = True
+        """Whether the first request still waits for others."""
         self._length = 0
         self._digest = 0
 
@@ -41,6 +43,7 @@ class _Ahead:
         self._length = shared.rfind("\n") + 1
         self._digest = hash(shared[: self._length])
         self.texts.clear()
+        self.is_open = False
 
     def shared(self, text: str) -> int:
         """Return how many characters a last message shares with the first one's."""
@@ -65,9 +68,11 @@ class WarmingExecutor(Executor):
         ahead = self._ahead.get(begun)
         if is_first := ahead is None:
             ahead = self._ahead[begun] = _Ahead()
+            # A run of a million samples would remember all their beginnings.
             if len(self._ahead) > KEPT:
                 self._ahead.popitem(last=False)
-        ahead.texts.append(text)
+        if ahead.is_open:
+            ahead.texts.append(text)
         try:
             if is_first:
                 await asyncio.sleep(0)  # the other chunks and replicates come now

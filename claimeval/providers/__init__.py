@@ -109,6 +109,8 @@ class Provider:
     `context_tokens` differs; None if they refuse longer prompts."""
     names_deployments: bool = False
     """Whether its models have names that users gave to them."""
+    credits_are_dollars: bool = False
+    """Whether the number in `usage.cost` of its replies is what was charged in US dollars."""
     schema_tokens: int = 0
     """Upper bound of the tokens that it adds to a prompt with a schema, in addition to the
     schema."""
@@ -281,6 +283,12 @@ def provider(model: str) -> Provider:
         hint = f". Did you mean {meant!r}?" if meant else "."
         more = "" if meant else f" Examples: {examples()}"
         raise UsageError(f"judge {model!r} is not of the form provider:model{hint}{more}")
+    parts = [part.strip() for part in model.split(",")]
+    if len(parts) > 1 and all(_row(part.partition(":")[0]) for part in parts):
+        raise UsageError(
+            f"judge {model!r} is {len(parts)} models in one; give each by itself:"
+            f" {' '.join(f'--judge {part}' for part in parts)}"
+        )
     if (row := _row(name)) is None:
         if meant := meant_by(model):
             raise UsageError(f"unknown provider {name!r}. Did you mean {meant!r}?")

@@ -112,8 +112,9 @@ def body(request: Request) -> dict[str, Any]:
     system = "\n\n".join(
         m.content for m in request.messages if m.role == "system" and m.content.strip()
     )
+    model = judge.model.partition(":")[2]
     fields: dict[str, Any] = {
-        "model": judge.model.partition(":")[2],
+        "model": model,
         "max_tokens": request.max_tokens,
         "system": (
             [{"type": "text", "text": system, "cache_control": _EPHEMERAL}] if system else None
@@ -130,20 +131,24 @@ def body(request: Request) -> dict[str, Any]:
         ],
         "temperature": judge.temperature,
         "top_p": judge.top_p,
+        **_form(judge, model, request.schema_sent),
     }
-    output: dict[str, Any] = {"effort": judge.reasoning_effort} if judge.reasoning_effort else {}
-    schema = request.schema_sent
-    if schema and reasons(fields["model"]):
-        if ANY_KEYS not in schema:
-            output["format"] = {"type": "json_schema", "schema": json.loads(schema)}
-    elif schema:
-        description = "Give the reply that the prompt asks for."
-        fields["tools"] = [
-            {"name": TOOL, "description": description, "input_schema": json.loads(schema)}
-        ]
-        fields["tool_choice"] = {"type": "tool", "name": TOOL, "disable_parallel_tool_use": True}
-    fields["output_config"] = output or None
     return {**judge.extra, **{name: value for name, value in fields.items() if value is not None}}
+
+
+def _form(judge: Judge, model: str, schema: str | None) -> dict[str, Any]:
+    """Return the fields that ask for the form of a reply: a tool that must be called, or an output
+    format of models that refuse this."""
+    output: dict[str, Any] = {"effort": judge.reasoning_effort} if judge.reasoning_effort else {}
+    if schema and not reasons(model):
+        description = "Give the reply that the prompt asks for."
+        tool = {"name": TOOL, "description": description, "input_schema": json.loads(schema)}
+        choice = {"type": "tool", "name": TOOL, "disable_parallel_tool_use": True}
+        return {"tools": [tool], "tool_choice": choice, "output_config": output or None}
+    # The output format refuses an object whose keys are not listed, such as labels by claim id.
+    if schema and ANY_KEYS not in schema:
+        output["format"] = {"type": "json_schema", "schema": json.loads(schema)}
+    return {"output_config": output or None}
 
 
 def _content(text: str, beginning: Beginning | None) -> str | list[dict[str, Any]]:
@@ -175,21 +180,28 @@ def as_chat(content: bytes) -> bytes:
         return content
     if not isinstance(message, dict) or message.get("type") != "message":
         return content
-    blocks = [block for block in message.get("content") or [] if isinstance(block, dict)]
-    calls = [block.get("input") for block in blocks if block.get("type") == "tool_use"]
-    texts = [str(block.get("text", "")) for block in blocks if block.get("type") == "text"]
-    text = _json_text(calls[0]) if calls else "".join(texts)
     reason = message.get("stop_reason")
     choice = {
         "index": 0,
         "message": {
             "role": "assistant",
-            "content": text if calls or texts else None,
+            "content": _text_of(message),
             "refusal": _refusal(message),
         },
         "finish_reason": _FINISH.get(reason, reason) if isinstance(reason, str) else None,
     }
     return json.dumps({**message, "choices": [choice]}).encode()
+
+
+def _text_of(message: Mapping[str, Any]) -> str | None:
+    """Return the text of a message: the input of the tool that must be called, else its texts; None
+    if it has neither."""
+    blocks = [block for block in message.get("content") or [] if isinstance(block, dict)]
+    calls = [block.get("input") for block in blocks if block.get("type") == "tool_use"]
+    texts = [str(block.get("text", "")) for block in blocks if block.get("type") == "text"]
+    if calls:
+        return _json_text(calls[0])
+    return "".join(texts) if texts else None
 
 
 def _json_text(raw: Any) -> str:
@@ -335,6 +347,7 @@ class AnthropicServer:
             page = await self._record(f"{BATCHES}?limit={PAGE}{query}")
             batches = [_status(batch) for batch in page.get("data") or []]
             ids = [batch.id for batch in batches]
+            # The list is the newest first, so that those before the noted one came after it.
             newer = batches[: ids.index(noted["after"])] if noted["after"] in ids else batches
             matching += [batch for batch in newer if batch.total == noted["requests"]]
             if len(newer) < len(batches) or not page.get("has_more") or not ids:
@@ -356,7 +369,10 @@ class AnthropicServer:
             path = f"{BATCHES}/{file_id}/results"
             cls = AsyncStream[Any]
             streamed = await self._sdk.get(
-                path, cast_to=httpx2.Response, stream=True, stream_cls=cls
+                path,
+                cast_to=httpx2.Response,
+                stream=True,
+                stream_cls=cls,
             )
             reply = cast(
                 httpx2.Response, streamed
@@ -388,7 +404,10 @@ class AnthropicServer:
                 if any(f',"{name}":'.encode() in content for name in ("temperature", "top_p")):
                     headers |= SAMPLING_VERSION
                 reply = await self._sdk.post(
-                    path, cast_to=httpx2.Response, content=content, options={"headers": headers}
+                    path,
+                    cast_to=httpx2.Response,
+                    content=content,
+                    options={"headers": headers},
                 )
         return read_record(reply.content)
 

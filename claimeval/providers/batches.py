@@ -125,11 +125,13 @@ def read_record(content: bytes) -> dict[str, Any]:
 
 async def download(chunks: AsyncIterable[bytes], into: Path) -> None:
     """Write a file of results as it arrives; `into` holds the whole file or nothing."""
+    # A download that ends halfway would otherwise look like a whole file to the next run.
     part = into.with_name(into.name + ".part")
     with part.open("wb") as target:
         async for chunk in chunks:
             target.write(chunk)
         target.flush()
+        # Renamed before it is on disk, a file can be empty after a power cut.
         os.fsync(target.fileno())
     part.replace(into)
 

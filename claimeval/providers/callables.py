@@ -68,6 +68,7 @@ class CallableBackend:
         except Exception as error:  # a function of the user may raise anything
             defect = isinstance(error, DEFECTS)
             self._defects += defect
+            # A function that once returned a text works, and fails by its input.
             fatal = defect and not self._texts and self._defects >= DEFECTIVE
             raise CallError(
                 "judge_stopped" if fatal else "provider_error",
@@ -125,6 +126,7 @@ async def _in_thread(function: JudgeFunction, messages: list[dict[str, str]]) ->
         with suppress(RuntimeError):  # the loop is closed: nobody waits any more
             loop.call_soon_threadsafe(settle, value, error)
 
+    # A pool would wait at the end of the process for a function that never returns.
     threading.Thread(target=call, daemon=True).start()
     return await outcome
 

@@ -28,7 +28,7 @@ SECONDS = 5.0
 """The time within which a server lists its models."""
 
 
-class Preset(Record):
+class CheckerPreset(Record):
     """A checker as it is shipped."""
 
     title: str
@@ -39,10 +39,10 @@ class Preset(Record):
 
 
 @lru_cache(maxsize=1)
-def presets() -> Mapping[str, Preset]:
+def presets() -> Mapping[str, CheckerPreset]:
     """Return the shipped checkers by name."""
     table = read_yaml(TABLE, "table of checkers")
-    return {name: Preset.model_validate(row) for name, row in table.items()}
+    return {name: CheckerPreset.model_validate(row) for name, row in table.items()}
 
 
 def advice(judge: Judge, text: str) -> str | None:
@@ -59,6 +59,7 @@ def advice(judge: Judge, text: str) -> str | None:
     if fitting:
         named = " or ".join(fitting)
         return f"it replies as a checker does: {named} asks in the form of that model"
+    # `{"verdicts":[]}` is one word too, and no checker's.
     if len(reply.split()) == 1 and "{" not in reply:
         return (
             "a model that replies with one word is asked about one claim at a time: `asks: pair` in"

@@ -119,7 +119,9 @@ def _usage(usage: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _answers(
-    answers: Sequence[Any], task: AssessTask | TypedTask, request: Request
+    answers: Sequence[Any],
+    task: AssessTask | TypedTask,
+    request: Request,
 ) -> list[EngineAnswer | None]:
     """Return the answer to each question, found by its name; None for one without exactly one."""
     named: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
@@ -129,6 +131,7 @@ def _answers(
     found: list[EngineAnswer | None] = []
     for number, scale in enumerate(task.scales, 1):
         several = named[f"c{number}"]
+        # Two answers under one name may be those of two requests that a gateway mixed up.
         found.append(_answer(several[0], scale, request) if len(several) == 1 else None)
     return found
 
@@ -148,6 +151,7 @@ def _chosen(answer: Mapping[str, Any], scale: Scale) -> EngineAnswer:
     if answer.get("type") != "choice":
         return _unread(f"an answer of the type {str(answer.get('type'))[:40]!r}")
     shares = _shares(answer.get("probabilities"))
+    # One choice without a probability may be the most probable one.
     if shares is None or sorted(shares) != sorted(scale.offered):
         return _unread("its probabilities are not one for each choice")
     total = sum(shares.values())
@@ -219,7 +223,9 @@ class DecisionServer:
         with recorder.open_for(self._sdk):
             # Not `decisions.create`: it goes through the body field by field.
             await self._sdk.post(
-                "decisions", cast_to=httpx2.Response, body=body(task, request.judge)
+                "decisions",
+                cast_to=httpx2.Response,
+                body=body(task, request.judge),
             )
         return recorder.completion()
 

@@ -25,6 +25,7 @@ from urllib.parse import urlsplit
 from pydantic import SecretStr
 
 from claimeval.providers import MAX_REPLY_BYTES, Keep
+from claimeval.providers.error_bodies import ErrorDetails, read_error
 from claimeval.providers.keys import (
     Secrets,
     is_loopback,
@@ -36,7 +37,7 @@ from claimeval.providers.keys import (
 )
 from claimeval.types.chat_format import read_chat
 from claimeval.types.errors import UsageError
-from claimeval.types.refusals import STREAM, refused_parameters
+from claimeval.types.refusals import STREAM, refused_parameters, without_grouping
 from claimeval.types.requests import (
     LONG_REPLY,
     SYSTEM,
@@ -62,55 +63,119 @@ _FATAL_CODES = {
     "model_not_found": "the server does not know this model: check its name",
 }
 _BAD_SETTING = "the model does not take a parameter that is set: change the judge's settings"
+_NO_CREDIT = re.compile(
+    r"credit balance is too low|insufficient (?:account )?(?:balance|credits?|funds)|"
+    r"(?:out of|no|all available) credits?\b|arrearage|good standing|"
+    r"balance (?:is )?(?:insufficient|not enough|too low)|"
+    r"budget has been exceeded|billing hard limit|余额不足|欠费",
+    re.I,
+)
 _FATAL_WORDS = (
     (
         re.compile(
-            r"invalid model name|model.{0,80}(?:does not exist|not found)|unknown model", re.I
+            r"(?:invalid|unknown|unsupported|no such|cannot find) model\b|model not exist|"
+            r"not a (?:valid|supported|known) model|"
+            r"model[^.;\n]{0,80}(?:does(?: not|n't) exist|not found|decommissioned|(?<!is )retired|"
+            r"identifier is invalid|end of life|"
+            r"(?:has been|was) (?:retired|deprecated|discontinued|removed)|"
+            r"(?:is|are) no longer (?:supported|available|served))|"
+            r"model ['\"`]?[\w./:-]+['\"`]? is (?:not (?:available|supported)|unavailable)|"
+            r"requested model[^.;\n]{0,60}(?:not|n't) (?:available|supported)|"
+            r"DeploymentNotFound|on-demand throughput|模型不存在",
+            re.I,
         ),
         "model_not_found",
     ),
     (
         re.compile(
-            r"AuthenticationError|No connected db|(?:incorrect|invalid) api[ _-]?key|api key not"
-            r" valid",
+            r"AuthenticationError|No connected db|"
+            r"(?:incorrect|invalid|missing|expired|no) api[ _-]?key|"
+            r"api[ _-]?key (?:is )?(?:not (?:valid|found)|invalid|expired|missing|required)|"
+            r"provide an? (?:valid )?api[ _-]?key|unauthori[sz]ed\b|access token is|"
+            r"(?:missing|invalid|no) (?:authorization|authentication|bearer|access token)",
             re.I,
         ),
         "invalid_api_key",
     ),
-    (re.compile(r"credit balance is too low", re.I), "insufficient_quota"),
+    (_NO_CREDIT, "insufficient_quota"),
 )
 """Messages of gateways with status 400 or 422 and without a code."""
 _TOO_LONG = re.compile(
     r"maximum (?:context|prompt|model) length|context["
     r" _](?:length|window|limit|size)|ContextWindowExceeded|"
-    r"(?:prompt|input|context|request) is too long|too long to fit|request too long|too many"
-    r" tokens|input token count|"
-    r"model token limit|inputs` tokens \+",
+    r"(?:prompt|input|context|request) is too (?:long|large)|too long to fit|request too long|"
+    r"too many (?:input |prompt )?tokens|input token count|"
+    r"model token limit|(?:inputs?|prompt)['\"`]?(?: tokens)?(?: \(\d+\))? \+ ?['\"`]?max_|"
+    r"inputs` tokens \+|(?:上下文|输入)(?:的?总?长度|过长)",
     re.I,
 )
 """Messages about a prompt that exceeds the context window: OpenAI, Anthropic, Mistral, Gemini,
 vLLM, llama.cpp, Ollama, LM Studio, TGI, Bedrock, xAI, Moonshot, and gateways."""
+_PROMPT = (
+    r"\b(?:prompt|inputs?|messages?|request|conversation|sequence|token (?:count|length)|"
+    r"context (?:length|window|size|limit))\b"
+)
+_MORE_THAN_ALLOWED = re.compile(
+    rf"{_PROMPT}[^.;\n]{{0,60}}(?:exceed|longer than|(?:more|greater|larger) than|over the|"
+    r"too (?:long|large)\b|must have less than|should be \[|only supports \d)|context overflow|"
+    rf"exceed[^.;\n]{{0,40}}{_PROMPT}|reduce the length of",
+    re.I,
+)
+"""Words for a prompt that is too long, if they are about its tokens or length."""
+_LENGTH = re.compile(
+    r"token|length|context|too long|prompt (?:is )?too large|size of the (?:prompt|input)", re.I
+)
+_OTHER_LIMIT = re.compile(
+    r"rate limit|per (?:minute|day|hour)|quota|credit|balance|budget|string too long|characters|"
+    r"\bMB\b|image|file|max(?:imum)?[_ ](?:completion|output|new)?[_ ]?tokens\b|"
+    r"(?:output|completion) tokens",
+    re.I,
+)
+"""Words of messages about other limits than the context window."""
 _TOO_LONG_CODES = {"context_length_exceeded", "exceed_context_size_error"}
 _WINDOWS = (
     re.compile(r"> *(\d{3,8})\b"),
     re.compile(r'"n_ctx": *(\d{3,8})\b'),
     re.compile(
-        r"(?:context|model|prompt)[ _](?:length|window|size|limit)(?: is| of(?: only)?|:)?"
+        r"(?:context|model|prompt)[ _](?:length|window|size|limit)(?: is| has| of(?: only)?|:)?"
         r" *\(?(\d{3,8})\b",
         re.I,
     ),
     re.compile(r"(\d{3,8}) maximum context length", re.I),
     re.compile(r"(?:tokens allowed|limit of|token limit:?|must be <=) *\(?(\d{3,8})\b", re.I),
+    re.compile(
+        r"(?:\bmax(?:imum)?|allowed|limit|less than|at most|supports|上限|最大)(?![a-z])"
+        r"[^.;\d\n]{0,30}(\d{3,8})\b",
+        re.I,
+    ),
+    re.compile(r"should be \[\d+, ?(\d{3,8})\]", re.I),
 )
 """The context window in such a message: "210000 tokens > 200000 maximum", llama.cpp's field, and in
 words."""
 _FILTERED = re.compile(
-    r"content filtering policy|content management policy|ContentPolicyViolation|input was flagged",
+    r"content filtering policy|content management policy|ContentPolicyViolation|ResponsibleAI|"
+    r"(?:input|prompt|request)[^.;\n]{0,20} (?:was|were|been) flagged|inappropriate content|"
+    r"content exists risk|high risk|DataInspectionFailed|safety (?:system|filter|check)|"
+    r"SAFETY_CHECK|guardrail|sensitive (?:content|words|information)|prohibited[ _]content|"
+    r"(?:blocked|rejected) (?:by|due to)[^.;\n]{0,40}(?:filter|moderation|safety|polic)|unsafe|"
+    r"violat\w+[^.;\n]{0,40}(?:usage|content|safety|use) (?:polic|guideline)|敏感|不安全",
     re.I,
 )
 """Messages about a prompt that a filter refused: Anthropic, Azure and LiteLLM (400), OpenRouter
-(403)."""
+(403), DashScope, DeepSeek, Moonshot, Zhipu, xAI, OpenAI, and gateways."""
+_FILTER_CODES = {
+    "content_filter",
+    "content_policy_violation",
+    "data_inspection_failed",
+    "sensitive_words_detected",
+    "invalid_prompt",
+    "1301",
+}
+"""Codes for such a prompt: OpenAI and Azure, DashScope, new-api, Zhipu."""
+_OF_ACCOUNT = re.compile(r"\b(?:account|organi[sz]ation|api key|user)\b", re.I)
 _NOT_VERIFIED = re.compile(r"organi[sz]ation must be verified", re.I)
+_NO_ROOM = re.compile(r"max_(?:completion_)?tokens must be at least 1, got -\d")
+"""vLLM's message about a prompt that leaves less than no room for a reply."""
 _LIMIT_IS_NO_WINDOW = re.compile(r"max_(?:completion_|new_|output_)?tokens`?'? must be", re.I)
 """Groq's message about a reply that is too long, which mentions the context window at its end."""
 _ASKED_AGAIN = {"json_validate_failed", "tool_use_failed"}
@@ -121,7 +186,17 @@ _FATAL_STATUS = {
     403: "the key may not use this: check its permissions",
     404: "the server does not know this model or address: check the model's name and the endpoint",
     405: "this is not a chat-completions address: check the endpoint",
+    410: "the server no longer has this model or address: check the model's name and the endpoint",
 }
+_REFUSING_STATUS = {400, 404, 422, 500, 501}
+"""Statuses with which servers refuse a part of a request."""
+_OVERLOADED = re.compile(
+    r"overload|\bcapacity\b|\bbusy\b|temporar|try again|out of memory|no space left|rate limit|"
+    r"quota|timed? ?out|deadline|unavailable|being (?:updated|loaded)|is loading|maintenance|"
+    r"connection (?:refused|reset)|upstream connect",
+    re.I,
+)
+"""Words of a server in trouble, which has refused no part of the request."""
 _RETRYABLE_STATUS = {408, 409, 425, 429}
 _GATEWAY_STATUS = {408, 502, 504, *range(520, 528)}
 """Statuses from a gateway; the model may still have answered and charged."""
@@ -173,58 +248,103 @@ def error_for(status: int, headers: Mapping[str, str], body: str, key: SecretStr
         body: The body as text.
         key: The key to remove from the message.
     """
-    code, kind, words, parameter = _details(body)
-    reason = scrub(words, key)[:500]
+    details = read_error(body)
+    reason = scrub(details.message, key)[:500]
     message = f"status {status}: {reason}"
     if request_id := headers.get("request-id"):
         message += f" (request {scrub(request_id, key)[:80]})"
-    if _is_too_long(status, code, kind, words):
+    # Before all others: a prompt that is too long is cut into windows, whatever else it is called.
+    if _is_too_long(status, details):
         return CallError(
-            "too_long", message, status=status, retryable=False, context_tokens=stated_window(body)
+            "too_long",
+            message,
+            status=status,
+            retryable=False,
+            context_tokens=stated_window(f"{details.words} {body if details.words else ''}"),
         )
     if 300 <= status < 400:
         return CallError("judge_stopped", _REDIRECT.format(status), status=status, fatal=True)
-    if _is_filtered(status, code, kind, words):
+    if _is_filtered(status, details):
         return CallError("filtered", message, status=status, retryable=False)
-    if {code, kind} & _ASKED_AGAIN:
+    if details.codes & _ASKED_AGAIN:
         return CallError("provider_error", message, status=status, possibly_paid=True)
-    if _NOT_VERIFIED.search(words):
-        return _fatal(status, message, "verify the organization, or name another model")
-    if status in (404, 500, 501):
-        refused = refused_parameters(words, parameter, strict=status == 500)
-        if refused:
-            return _refused(status, message, refused)
-    if advice := _FATAL_CODES.get(code) or _FATAL_CODES.get(kind) or _FATAL_STATUS.get(status):
-        return _fatal(status, message, rejection(key) if advice == _NOT_ACCEPTED else advice)
-    if status in (400, 422):
-        refusal = _refusal(status, message, code, kind, words, parameter)
-        if refusal:
-            return refusal
+    if error := _unusable(status, message, details, key):
+        return error
     if status == 413 or reason.lower().startswith("request too large"):
         return CallError("too_long", message, status=status, retryable=False)
+    another_form = status in _REFUSING_STATUS and not _explained(details)
     if status in _RETRYABLE_STATUS or status >= 500:
-        return _temporary(status, headers, message, body)
-    return CallError("provider_error", message, status=status, retryable=False)
+        error = _temporary(status, headers, message, body)
+        error.another_form = another_form
+        return error
+    return CallError(
+        "provider_error", message, status=status, retryable=False, another_form=another_form
+    )
 
 
-def _is_too_long(status: int, code: str, kind: str, words: str) -> bool:
-    if not _TOO_LONG_CODES.isdisjoint((code, kind)):
+def _explained(details: ErrorDetails) -> bool:
+    """Return whether an error has a cause that no other form of the request would remove."""
+    words = details.words
+    of_key = (pattern for pattern, _ in _FATAL_WORDS)
+    return bool(_OVERLOADED.search(words) or any(pattern.search(words) for pattern in of_key))
+
+
+def _is_too_long(status: int, details: ErrorDetails) -> bool:
+    if details.codes & _TOO_LONG_CODES:
         return True
+    words = details.words
+    too_long = _exceeds(words)
+    if status == 500:
+        # what a server in trouble says of its context is no refusal
+        return too_long
     # "max_tokens is too large" limits the reply, and says nothing about the window
-    about_window = _TOO_LONG.search(words) and not _LIMIT_IS_NO_WINDOW.match(words.lstrip("`'"))
-    return status in (400, 413, 422) and bool(about_window)
-
-
-def _is_filtered(status: int, code: str, kind: str, words: str) -> bool:
-    if "content_filter" in (code, kind):
+    if _NO_ROOM.search(words):
         return True
-    return status in (400, 403) and _FILTERED.search(words) is not None
+    about_window = _TOO_LONG.search(words) and not _LIMIT_IS_NO_WINDOW.match(words.lstrip("`'"))
+    return status in (400, 413, 422) and (bool(about_window) or too_long)
+
+
+def _exceeds(words: str) -> bool:
+    """Return whether a message says that a prompt is longer than the server takes."""
+    return bool(
+        _MORE_THAN_ALLOWED.search(words)
+        and _LENGTH.search(words)
+        and not _OTHER_LIMIT.search(words)
+    )
+
+
+def _is_filtered(status: int, details: ErrorDetails) -> bool:
+    if details.codes & _FILTER_CODES:
+        return True
+    words = details.words
+    flagged = status in (400, 403, 422, 451) and _FILTERED.search(words)
+    # an account that is suspended is no prompt that is refused
+    return bool(flagged) and not _OF_ACCOUNT.search(words)
+
+
+def _unusable(status: int, message: str, details: ErrorDetails, key: SecretStr) -> CallError | None:
+    """Return the error of a judge that cannot be used as it is asked; None for other errors."""
+    if _NOT_VERIFIED.search(details.words):
+        return _fatal(status, message, "verify the organization, or name another model")
+    # Some servers refuse a parameter as an unknown route or with a crash, which is no outage.
+    if status in (404, 500, 501):
+        refused = refused_parameters(details.words, details.parameter, strict=status == 500)
+        if refused:
+            return _refused(status, message, refused)
+    by_code = next(map(_FATAL_CODES.get, sorted(details.codes & _FATAL_CODES.keys())), None)
+    if advice := by_code or _FATAL_STATUS.get(status):
+        error = _fatal(status, message, rejection(key) if advice == _NOT_ACCEPTED else advice)
+        # an address that is unknown, or a host that knows no such field
+        error.another_form = status == 404 and not (by_code or _explained(details))
+        return error
+    return _refusal(status, message, details) if status in (400, 422) else None
 
 
 def _temporary(status: int, headers: Mapping[str, str], message: str, body: str) -> CallError:
     """Return the error of a request that may succeed later, or of an account without credit."""
     limits = rate_limits(headers)
-    if status == 429 and limits and limits.requests == 0:
+    # An account without credit may have a limit of 0 requests, and waiting does not raise it.
+    if status == 429 and ((limits and limits.requests == 0) or _NO_CREDIT.search(message)):
         return _fatal(status, message, _FATAL_CODES["insufficient_quota"])
     wait = retry_after(headers)
     if wait is None and (delay := _RETRY_DELAY.search(body)):
@@ -245,6 +365,7 @@ def _temporary(status: int, headers: Mapping[str, str], message: str, body: str)
 def stated_window(words: str) -> int | None:
     """Return the context window, in tokens, that a refusal of a long prompt states; None if it
     states none."""
+    words = without_grouping(words)
     stated = next((match for pattern in _WINDOWS if (match := pattern.search(words))), None)
     return int(stated[1]) if stated else None
 
@@ -253,18 +374,22 @@ def _fatal(status: int, message: str, advice: str) -> CallError:
     return CallError("judge_stopped", f"{message.rstrip('.')}; {advice}", status=status, fatal=True)
 
 
-def _refusal(
-    status: int, message: str, code: str, kind: str, words: str, parameter: str
-) -> CallError | None:
+def _refusal(status: int, message: str, details: ErrorDetails) -> CallError | None:
     """Return the error for a 400 or 422 by its code or message; None if it is unknown."""
+    words = details.words
     for pattern, reason in _FATAL_WORDS:
         if pattern.search(words):
             return _fatal(status, message, _FATAL_CODES[reason])
-    by_code = bool({code, kind} & {"unsupported_parameter", "unsupported_value"})
-    if refused := refused_parameters(words, parameter):
-        return _refused(status, message, refused)
+    by_code = bool(details.codes & {"unsupported_parameter", "unsupported_value"})
+    if refused := refused_parameters(words, details.parameter):
+        error = _refused(status, message, refused)
+        # a code says what the words may only seem to say
+        error.another_form = not by_code
+        return error
     if by_code or _UNKNOWN_FIELD.search(words):
-        return _fatal(status, message, _BAD_SETTING)
+        error = _fatal(status, message, _BAD_SETTING)
+        error.another_form = True
+        return error
     return None
 
 
@@ -289,27 +414,7 @@ def _refused(status: int, message: str, refused: tuple[str, ...]) -> CallError:
         status=status,
         retryable=False,
         refused=refused,
-    )
-
-
-def _details(body: str) -> tuple[str, str, str, str]:
-    """Return code, type, message and parameter of an error body in the form of any provider, or the
-    text itself."""
-    try:
-        content = json.loads(body)
-    except (ValueError, RecursionError):
-        return "", "", " ".join(body.split())[:500], ""
-    if isinstance(content, list) and content and isinstance(content[0], dict):  # Gemini's
-        content = content[0]
-    error = content.get("error", content) if isinstance(content, dict) else content
-    if not isinstance(error, dict):
-        return "", "", str(error), ""
-    message = error.get("message") or error.get("detail") or body
-    return (
-        str(error.get("code") or ""),
-        str(error.get("type") or ""),
-        str(message),
-        str(error.get("param") or ""),
+        another_form=True,
     )
 
 
@@ -434,6 +539,7 @@ async def client(endpoint: str, key: SecretStr) -> AsyncIterator[httpx2.AsyncCli
     """
     import httpx2
 
+    # An http:// address never goes through a proxy, which would see the key.
     secure = endpoint.startswith("https://")
     longest = MAX_REPLY_BYTES.get()
 
@@ -441,7 +547,11 @@ async def client(endpoint: str, key: SecretStr) -> AsyncIterator[httpx2.AsyncCli
         """A client that reads and records every response before the SDK sees it."""
 
         async def send(
-            self, request: httpx2.Request, *, stream: bool = False, **options: Any
+            self,
+            request: httpx2.Request,
+            *,
+            stream: bool = False,
+            **options: Any,
         ) -> httpx2.Response:
             """Send a request, and read the whole response unless it is streamed."""
             response = await super().send(request, stream=True, **options)
@@ -457,6 +567,8 @@ async def client(endpoint: str, key: SecretStr) -> AsyncIterator[httpx2.AsyncCli
     with environment_errors():
         whole_responses = WholeResponses(
             timeout=httpx2.Timeout(READ_TIMEOUT, connect=CONNECT_TIMEOUT),
+            # httpx2 opens 100 connections by default, and the calls beyond would wait in it until
+            # their deadline.
             limits=httpx2.Limits(max_connections=None, max_keepalive_connections=None),
             follow_redirects=False,
             trust_env=secure,
@@ -505,7 +617,11 @@ async def _read(response: httpx2.Response, longest: int) -> httpx2.Response:
             if "," in encoding:  # intermediate results of decompression would have no limit
                 message = f"the reply is packed several times: {encoding[:60]}"
                 raise CallError(
-                    "provider_error", message, status=200, retryable=False, possibly_paid=True
+                    "provider_error",
+                    message,
+                    status=200,
+                    retryable=False,
+                    possibly_paid=True,
                 )
             packed = httpx2.Response(200, headers=headers, stream=httpx2.ByteStream(bytes(body)))
             body = bytearray()
@@ -519,7 +635,10 @@ async def _read(response: httpx2.Response, longest: int) -> httpx2.Response:
         headers = headers.copy()
         del headers["content-encoding"]
     return httpx2.Response(
-        response.status_code, headers=headers, content=bytes(body), request=response.request
+        response.status_code,
+        headers=headers,
+        content=bytes(body),
+        request=response.request,
     )
 
 
@@ -542,6 +661,7 @@ def _error_in_reply(body: bytes, headers: Mapping[str, str], key: SecretStr) -> 
         status = int(record["code"])
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
         return None
+    # OpenRouter sends errors of its providers with status 200 and their status as the code.
     if not 400 <= status < 600:
         return None
     body = json.dumps({"error": record}).encode()
@@ -566,6 +686,7 @@ def connection_error(error: BaseException, key: SecretStr) -> CallError:
 
     if isinstance(error, CallError):
         return error
+    # A request that was sent may be charged although no reply came.
     sent = not isinstance(error, httpx2.ConnectError | httpx2.ConnectTimeout | httpx2.PoolTimeout)
     if isinstance(error, httpx2.TimeoutException):
         return CallError("timeout", "the server did not answer in time", possibly_paid=sent)
@@ -582,7 +703,10 @@ def connection_error(error: BaseException, key: SecretStr) -> CallError:
 
 
 def sdk_settings(
-    judge: Judge, key: Secrets, http: httpx2.AsyncClient, headers: Mapping[str, Any]
+    judge: Judge,
+    key: Secrets,
+    http: httpx2.AsyncClient,
+    headers: Mapping[str, Any],
 ) -> dict[str, Any]:
     """Return the settings of a client of the SDK `openai` or `anthropic`.
 
@@ -620,7 +744,10 @@ def explained(sdk: Any, key: SecretStr) -> Iterator[None]:
         yield
     except package.APIStatusError as error:
         raise error_for(
-            error.status_code, error.response.headers, error.response.text, key
+            error.status_code,
+            error.response.headers,
+            error.response.text,
+            key,
         ) from None
     except package.APIConnectionError as error:
         raise connection_error(error.__cause__ or error, key) from None
@@ -632,7 +759,10 @@ class ResponseRecorder:
     """Records the response to one call."""
 
     def __init__(
-        self, key: SecretStr, keep: Keep, as_chat: Callable[[bytes], bytes] = bytes
+        self,
+        key: SecretStr,
+        keep: Keep,
+        as_chat: Callable[[bytes], bytes] = bytes,
     ) -> None:
         """`as_chat` converts a reply of another format to the chat-completions format."""
         self._key = key

@@ -117,7 +117,10 @@ class Secrets(SecretStr):
     secret."""
 
     def __init__(
-        self, key: SecretStr, headers: Mapping[str, str], query: Mapping[str, str]
+        self,
+        key: SecretStr,
+        headers: Mapping[str, str],
+        query: Mapping[str, str],
     ) -> None:
         super().__init__(key.get_secret_value())
         read = {
@@ -181,6 +184,7 @@ class _Scrubbing(logging.Filter):
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Let the record through, without the key."""
+        # The arguments are put in first: a key may be split between message and arguments.
         record.msg = scrub(record.getMessage(), self._key)
         record.args = ()
         return True
@@ -212,6 +216,7 @@ def _forms(key: SecretStr) -> list[str]:
         if len(secret) >= SHORTEST:
             encoded = base64.b64encode(secret.encode()).decode()
             forms |= dict.fromkeys(
+                # Servers echo the address or the header of a request, where a key is encoded.
                 (secret, quote(secret, safe=""), quote(secret), encoded, encoded.rstrip("="))
             )
             forms[base64.urlsafe_b64encode(secret.encode()).decode()] = None

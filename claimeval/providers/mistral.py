@@ -199,7 +199,10 @@ class MistralServer:
         page = 0
         while True:
             listing = self._sdk.batch.jobs.list_async(
-                metadata={NAME: name}, created_after=after, page=page, page_size=PAGE
+                metadata={NAME: name},
+                created_after=after,
+                page=page,
+                page_size=PAGE,
             )
             jobs = (await self._record(listing)).get("data") or []
             matches += [status for job in jobs if (status := self._status(job)).name == name]

@@ -83,22 +83,30 @@ def resolve(judge: Judge) -> Judge:
     check_settings(judge)
     model = judge.model_name
     _check_sampling(judge, model)
-    host = urlsplit(endpoint).hostname or ""
+    settled = _defaults(judge, urlsplit(endpoint).hostname or "", thinks=row.reasons(model))
+    return judge.model_copy(update={"endpoint": endpoint, **settled})
+
+
+def _defaults(judge: Judge, host: str, *, thinks: bool) -> dict[str, Any]:
+    """Return the settings that a judge leaves open, for a model at a host; `thinks` is whether it
+    spends hidden tokens."""
+    model = judge.model_name
     openai = _OPENAI_HOST.fullmatch(host) is not None
-    settled: dict[str, Any] = {"endpoint": endpoint}
-    if row.reasons(model) and "max_tokens" not in judge.model_fields_set:
+    settled: dict[str, Any] = {}
+    if thinks and "max_tokens" not in judge.model_fields_set:
         settled["max_tokens"] = REASONING_MAX_TOKENS
+    # Reasoning models accept no temperature.
     if not reasons(model) and "temperature" not in judge.model_fields_set:
         settled["temperature"] = 0.0
     if judge.key_variable is None and AZURE_HOST.fullmatch(host):
         settled["key_variable"] = AZURE_KEY
+    # OpenAI refuses `max_tokens` for its newer models, and many servers know no other name.
     if judge.token_limit is None:
-        settled["token_limit"] = (
-            "max_completion_tokens" if openai or reasons(model) else "max_tokens"
-        )
+        newer = openai or reasons(model)
+        settled["token_limit"] = "max_completion_tokens" if newer else "max_tokens"
     if openai and not judge.learned.refused:
         settled["learned"] = judge.learned.model_copy(update={"refused": ("maxLength",)})
-    return judge.model_copy(update=settled)
+    return settled
 
 
 def _check_sampling(judge: Judge, model: str) -> None:
@@ -212,7 +220,9 @@ class OpenAIServer:
             # Not `chat.completions.create`: it goes through the body field by field, a sixth of the
             # CPU of a call.
             await self._sdk.post(
-                "chat/completions", cast_to=httpx2.Response, content=to_json(body(request))
+                "chat/completions",
+                cast_to=httpx2.Response,
+                content=to_json(body(request)),
             )
         return recorder.completion()
 
@@ -228,7 +238,10 @@ class OpenAIServer:
         """Start a batch that is answered within 24 hours."""
         with explained(self._sdk, self.key):
             reply = await self._sdk.batches.with_raw_response.create(
-                input_file_id=file_id, endpoint=CHAT, completion_window="24h", metadata={NAME: name}
+                input_file_id=file_id,
+                endpoint=CHAT,
+                completion_window="24h",
+                metadata={NAME: name},
             )
         return self._status(read_record(reply.content))
 
@@ -368,6 +381,9 @@ OPENROUTER = Provider(
     example="openrouter:openai/gpt-5-mini",
     endpoint="https://openrouter.ai/api/v1",
     key_variable="OPENROUTER_API_KEY",
+    # "cost: The total amount charged to your account", in credits, of which one is a dollar
+    # (https://openrouter.ai/docs/use-cases/usage-accounting)
+    credits_are_dollars=True,
     packages=SDK,
     reasons=reasons,
 )

@@ -101,10 +101,18 @@ class _PriceRow(Record):
     input: float = Field(ge=0, le=HIGHEST_PRICE, allow_inf_nan=False, strict=True)
     output: float = Field(ge=0, le=HIGHEST_PRICE, allow_inf_nan=False, strict=True)
     cached_input: float | None = Field(
-        default=None, ge=0, le=HIGHEST_PRICE, allow_inf_nan=False, strict=True
+        default=None,
+        ge=0,
+        le=HIGHEST_PRICE,
+        allow_inf_nan=False,
+        strict=True,
     )
     cache_write: float | None = Field(
-        default=None, ge=0, le=HIGHEST_PRICE, allow_inf_nan=False, strict=True
+        default=None,
+        ge=0,
+        le=HIGHEST_PRICE,
+        allow_inf_nan=False,
+        strict=True,
     )
     batch: float | None = Field(default=None, ge=0, le=1, allow_inf_nan=False, strict=True)
     """Price of a token in a batch, as a share of its normal price."""
@@ -113,7 +121,11 @@ class _PriceRow(Record):
 
 
 def price(
-    model: str, endpoint: str | None, file: str | Path | None = None, *, batched: bool = False
+    model: str,
+    endpoint: str | None,
+    file: str | Path | None = None,
+    *,
+    batched: bool = False,
 ) -> Price | None:
     """Return the price of `provider:name` at an endpoint; None if it is unknown.
 
@@ -153,7 +165,10 @@ def _batch_share(model: str, endpoint: str) -> float:
 
 
 def price_of(
-    judge: Judge, file: str | Path | None = None, *, batched: bool = False
+    judge: Judge,
+    file: str | Path | None = None,
+    *,
+    batched: bool = False,
 ) -> Price | None:
     """Return the price of a judge: its setting, else that of its model at its endpoint; None if it
     is unknown."""
@@ -230,7 +245,8 @@ def _read(path: Path) -> dict[tuple[str, str | None], _PriceRow]:
         except ValidationError as error:
             field, problem, _ = first_problem(error)
             raise UsageError(
-                f"the price file {str(path)!r}, {key}, {field or 'the row'}: {problem}"
+                f"the price file {str(path)!r}, {key}, {field or 'the row'}: {problem}. Write"
+                f" {key}: {{input: 0.25, output: 2.00}}, in dollars per million tokens"
             ) from error
     return rows
 

@@ -179,16 +179,7 @@ def _parse(content: bytes, name: str) -> Recording:
         if not line.strip():
             continue
         location = f"{name}, line {number}"
-        try:
-            row = _RecordedLine.model_validate_json(line)
-        except ValidationError as error:
-            field, problem, value = first_problem(error)
-            problem = problem.removeprefix("Value error, ")
-            raise DataError(
-                f"{location}, {field}: {problem}, got {value}"
-                if field
-                else f"{location}: {problem}"
-            ) from error
+        row = _recorded_line(line, location)
         source = row.source or source
         if row.text is not None:
             extracted = [
@@ -203,7 +194,9 @@ def _parse(content: bytes, name: str) -> Recording:
         texts = [_spaced(text) for text in row.evidence]
         for entry in row.verdicts:
             verdict = _FileVerdict(
-                entry.label, entry.reason, frozenset(texts[n - 1] for n in entry.documents)
+                entry.label,
+                entry.reason,
+                frozenset(texts[n - 1] for n in entry.documents),
             )
             twice = (
                 f"{location}: another verdict on the claim {entry.claim[:60]!r} was given before"
@@ -213,8 +206,23 @@ def _parse(content: bytes, name: str) -> Recording:
         raise DataError(f"{name} has no recorded claims and verdicts")
     version = f"recorded/{hashlib.sha256(content).hexdigest()[:16]}"
     return Recording(
-        version, source, claims, verdicts, frozenset(verdict.label for verdict in verdicts.values())
+        version,
+        source,
+        claims,
+        verdicts,
+        frozenset(verdict.label for verdict in verdicts.values()),
     )
+
+
+def _recorded_line(line: bytes, location: str) -> _RecordedLine:
+    try:
+        return _RecordedLine.model_validate_json(line)
+    except ValidationError as error:
+        field, problem, value = first_problem(error)
+        problem = problem.removeprefix("Value error, ")
+        raise DataError(
+            f"{location}, {field}: {problem}, got {value}" if field else f"{location}: {problem}"
+        ) from error
 
 
 def _put(table: dict[K, V], key: K, value: V, problem: str) -> None:

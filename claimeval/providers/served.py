@@ -8,11 +8,14 @@ from urllib.parse import urlsplit
 
 from claimeval.providers import row_of, rows
 from claimeval.providers.prices import Price, price, price_of
-from claimeval.types.requests import Judge
+from claimeval.types.requests import Judge, Usage
 
 _DATED = re.compile(r"-(?:\d{4}-\d\d-\d\d|\d{8}|\d{6}|\d{4}|\d{3}|v\d+:\d+|latest)$")
 """The end of a name that is a version: `gpt-5-mini-2025-08-07`, `claude-sonnet-4-5-20250929`,
 `mistral-large-2411`, `gemini-2.0-flash-001`."""
+
+
+_POINT = re.compile(r"(?<=\d)\.(?=\d)")
 
 
 def is_model(asked: str, served: str) -> bool:
@@ -21,8 +24,11 @@ def is_model(asked: str, served: str) -> bool:
     Servers restyle names: other case, an organization or folder before it, a tag or a version after
     it. Two versions of one model are two models.
     """
-    name = _plain(asked)
-    other = _plain(served)
+    name, tag = _plain(asked)
+    other, other_tag = _plain(served)
+    # Ollama's tags are sizes; where one has none, it stands for any.
+    if tag and other_tag and tag != other_tag:
+        return False
     if name == other:
         return True
     base = _DATED.sub("", name)
@@ -30,10 +36,14 @@ def is_model(asked: str, served: str) -> bool:
     return other == base or (name in (base, f"{base}-latest") and _DATED.sub("", other) == base)
 
 
-def _plain(name: str) -> str:
-    """Return a name without organization or folder, tag, ending of a file, and case."""
+def _plain(name: str) -> tuple[str, str]:
+    """Return a name without organization or folder, ending of a file, and case, and with one mark
+    in numbers (OpenRouter's `4.5` is Anthropic's `4-5`); and its tag, empty without one and for the
+    latest."""
     last = name.strip().rstrip("/").replace("\\", "/").rpartition("/")[2].lower()
-    return last.partition(":")[0].partition("@")[0].removesuffix(".gguf")
+    last, _, tag = last.partition(":")
+    last = _POINT.sub("-", last.partition("@")[0].removesuffix(".gguf"))
+    return last, "" if tag == "latest" else tag
 
 
 def names_deployments(judge: Judge) -> bool:
@@ -44,6 +54,18 @@ def names_deployments(judge: Judge) -> bool:
         and (row is row_of(judge) or (row.own_host and row.own_host.fullmatch(host)))
         for row in rows()
     )
+
+
+def stated_dollars(judge: Judge, usage: Usage) -> float | None:
+    """Return the US dollars that the provider states it charged for a reply; None if it states
+    none, or a number whose unit is not documented."""
+    if usage.dollars is not None or usage.credits is None:
+        return usage.dollars
+    host = judge.endpoint or ""
+    in_dollars = any(
+        row.credits_are_dollars and (row is row_of(judge) or row.owns(host)) for row in rows()
+    )
+    return usage.credits if in_dollars else None
 
 
 class ServedPrices:
@@ -72,11 +94,9 @@ class ServedPrices:
         if served is None:
             return self.asked
         if served not in self._known:
-            self._known[served] = self._of_other(served) or self.asked
+            listed = None
+            if not is_model(self._judge.model_name, served):
+                model = f"{self._judge.provider}:{served}"
+                listed = price(model, self._judge.endpoint, self._file, batched=self._batched)
+            self._known[served] = listed or self.asked
         return self._known[served]
-
-    def _of_other(self, served: str) -> Price | None:
-        if is_model(self._judge.model_name, served):
-            return None
-        model = f"{self._judge.provider}:{served}"
-        return price(model, self._judge.endpoint, self._file, batched=self._batched)

@@ -161,15 +161,19 @@ def notes(judges: Sequence[Judge], extractor: Judge | None) -> tuple[str, ...]:
         if uncounted
         else ()
     )
-    note_by_judge = {judge.name: providers.row_of(judge).note(judge) for judge in judges}
-    if len(set(note_by_judge.values())) == 1:
-        remarks = [note for note in set(note_by_judge.values()) if note]
-    else:
-        remarks = [f"{name} gives a {note}" for name, note in note_by_judge.items() if note]
+    remarks = _remarks(judges)
     if not remarks and extractor and providers.row_of(extractor).note(extractor):
         remarks = [f"claims extracted by {extractor.name}, by rules and not by a language model"]
     by_rule = (CLAIMS_BY_RULE,) if extractor and extractor.is_engine else ()
     return (*capless, *remarks, *by_rule)
+
+
+def _remarks(judges: Sequence[Judge]) -> list[str]:
+    """Return what is to be known of judges: once for all, or of each by its name."""
+    notes = {judge.name: providers.row_of(judge).note(judge) for judge in judges}
+    if len(set(notes.values())) == 1:
+        return [note for note in set(notes.values()) if note]
+    return [f"{name} gives a {note}" for name, note in notes.items() if note]
 
 
 def short_names(names: Iterable[str]) -> dict[str, str]:
@@ -230,6 +234,7 @@ def parse_panel(
     settings = asking(claims_per_call)
     specs = [specs] if isinstance(specs, str) else specs
     files = [spec for spec in specs if isinstance(spec, str) and spec.endswith(_YAML)]
+    # A file with `judges` is a panel, and any other is a judge: both are YAML.
     panels = {spec: fields for spec in files if "judges" in (fields := read_file(Path(spec)))}
     if len(panels) > 1:
         raise UsageError(
@@ -238,10 +243,29 @@ def parse_panel(
     if not panels:
         return PanelSpec(parse_judges(specs, settings), None, {})
     (path, fields), *_ = panels.items()
+    return _of_file(path, fields, [spec for spec in specs if spec != path], settings)
+
+
+def _of_file(
+    path: str,
+    fields: Mapping[str, Any],
+    further: Sequence[str | Judge],
+    settings: Mapping[str, JsonValue],
+) -> PanelSpec:
+    """Return the panel in a file.
+
+    Args:
+        path: The file.
+        fields: Its content.
+        further: Judges that are named beside it, and come after its own.
+        settings: Settings that take precedence over those of each judge.
+    """
     location = f"the panel file {path!r}"
     if extra := set(fields) - SETTINGS - {"judges", "extractor"}:
         raise unknown_name(
-            f"setting in {location}:", str(min(extra, key=str)), SETTINGS | {"judges", "extractor"}
+            f"setting in {location}:",
+            str(min(extra, key=str)),
+            SETTINGS | {"judges", "extractor"},
         )
     entries = fields["judges"]
     if not isinstance(entries, list) or not entries:
@@ -251,7 +275,7 @@ def parse_panel(
     ]
     extractor = fields.get("extractor")
     return PanelSpec(
-        parse_judges([*panel_judges, *(spec for spec in specs if spec != path)], settings),
+        parse_judges([*panel_judges, *further], settings),
         None if extractor is None else _member(extractor, Path(path), "extractor"),
         {name: value for name, value in fields.items() if name in SETTINGS},
     )
@@ -291,6 +315,8 @@ def panel_settings(
     """
     chosen = valid_settings({"vote": usual, **panel_spec.settings, **settings}, scale)
     of_judges = {
+        # Families are patterns, in which the brackets of a name such as `judge[v2]` would be a
+        # choice of letters.
         escape(judge.model.partition(":")[2]): judge.family
         for judge in panel_spec.judges
         if judge.family

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import tracemalloc
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
@@ -73,6 +74,28 @@ def test_the_first_goes_ahead_and_the_others_follow_together(outcome: Outcome) -
     assert log[:2] == ["+a", "-a"]
     assert sorted(log[2:4]) == ["+b", "+c"]
     assert log[-2:] == ["+c", "-c"], "once it is warm, nothing waits"
+
+
+def test_the_prompts_of_requests_that_follow_are_not_kept() -> None:
+    """200 of 20 kB each, one after the other, leave less than two of them in memory."""
+
+    class Silent(Executor):
+        async def ask(self, request: Request) -> Outcome:
+            return READ
+
+    async def held() -> int:
+        """Return the bytes that are held after all requests."""
+        warming = WarmingExecutor(Silent())
+        await warming.ask(request(LONG))
+        tracemalloc.start()
+        before, _ = tracemalloc.get_traced_memory()
+        for number in range(200):
+            await warming.ask(request(LONG + f"{number:020000}"))
+        after, _ = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        return after - before
+
+    assert asyncio.run(held()) < 40_000
 
 
 def test_short_requests_and_other_models_do_not_wait() -> None:

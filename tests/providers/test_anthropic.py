@@ -471,5 +471,6 @@ def test_what_a_model_refuses_is_left_out_and_remembered(tmp_path: Path) -> None
     with anthropic_server(thinking) as server:
         done = run([judge(server, model="claude-next")], tmp_path, concurrency=1)
     assert done.values == [RIGHT]
-    assert len(server.bodies) == 4  # two refusals and two replies
+    # Two refusals, the whole form once more, which is refused as well, and two replies.
+    assert len(server.bodies) == 5
     assert {"temperature", "tools"}.isdisjoint(server.bodies[-1])

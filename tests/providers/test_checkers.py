@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 import pytest
 
 import claimeval as ce
+from claimeval.evaluation.rebuilder import Rebuilder
 from claimeval.judging.checkers import probability, read
 from claimeval.judging.reply_values import after_reasoning
 from claimeval.providers import checkers, claims_per_call, reads_prompts, specs
-from claimeval.report.packing import Rebuilder
 from claimeval.testing import serve
 from claimeval.types.chat_format import read_chat
 from claimeval.types.checkers import ReplyRule

@@ -30,8 +30,8 @@ def told(
 
 
 RETRIED = {408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 529, 598}
-FATAL = {301, 302, 303, 307, 308, 401, 402, 403, 404, 405}
-REFUSED = {400, 406, 410, 411, 413, 414, 415, 418, 422, 431, 451}
+FATAL = {301, 302, 303, 307, 308, 401, 402, 403, 404, 405, 410}
+REFUSED = {400, 406, 411, 413, 414, 415, 418, 422, 431, 451}
 
 
 @pytest.mark.parametrize("status", sorted(RETRIED | FATAL | REFUSED))
@@ -267,6 +267,117 @@ def test_a_prompt_that_is_too_long_may_tell_the_window(words: str, window: int |
         False,
         False,
     )
+
+
+@pytest.mark.parametrize(
+    ("status", "words", "window"),
+    [
+        (400, "Input length 9000 exceeds the maximum allowed length 8192", 8192),
+        (
+            400,
+            "The prompt contains 9000 tokens, which is more than the model's maximum of 8192",
+            8192,
+        ),
+        (400, "Range of input length should be [1, 30720]", 30_720),
+        (400, "Prompt exceeds max length", None),
+        (422, "`inputs` must have less than 4095 tokens. Given: 5000", 4095),
+        (400, "Input tokens exceed the configured limit of 128,000.", 128_000),
+        (400, "too many input tokens: 9000, limit 8192", 8192),
+        (400, "Please reduce the length of the messages. Current length is 9000", None),
+        (500, "The input (9000 tokens) is longer than the context length (8192 tokens).", 8192),
+        (400, "prompt tokens (9000) + max_tokens (1024) must be <= 8192", 8192),
+        (400, "total message token length exceed model limit", None),
+        (400, "max_tokens must be at least 1, got -400.", None),
+        (400, "Model context window is 8192 tokens, you requested 256000 tokens", 8192),
+        (400, "Prompt too large for this model", None),
+        (400, "请求的上下文长度超过模型上限 32768", 32_768),
+        (400, "invalid params, context window exceeds limit", None),
+    ],
+)
+def test_other_wordings_of_a_prompt_that_is_too_long(
+    status: int, words: str, window: int | None
+) -> None:
+    found = told(status, {"message": words})
+    assert (found.reason, found.context_tokens) == ("too_long", window)
+
+
+@pytest.mark.parametrize(
+    ("status", "words"),
+    [
+        (400, "Input data may contain inappropriate content."),
+        (400, "Content Exists Risk"),
+        (400, "The request was rejected because it was considered high risk"),
+        (403, "SAFETY_CHECK_TYPE_CSAM: Content violates usage guidelines."),
+        (400, "系统检测到输入或生成内容可能包含不安全或敏感内容"),
+        (400, "Request blocked by guardrail: prompt injection detected"),
+        (400, "Your request was rejected as a result of our safety system."),
+        (400, "Invalid prompt: it was flagged as potentially violating our usage policy."),
+        (403, "Your prompt violates our content policy"),
+        (400, "Prompt blocked: PROHIBITED_CONTENT"),
+        (400, "The input was classified as unsafe"),
+    ],
+)
+def test_a_refused_prompt_is_filtered_whatever_the_host_calls_it(status: int, words: str) -> None:
+    found = told(status, {"message": words})
+    assert (found.reason, found.retryable, found.fatal) == ("filtered", False, False)
+
+
+def test_an_account_that_is_suspended_is_no_refused_prompt() -> None:
+    assert told(403, {"message": "Your account violates our usage policy"}).fatal
+
+
+@pytest.mark.parametrize(
+    ("status", "words"),
+    [
+        (400, "API key expired. Please renew the API key."),
+        (400, "Missing Authorization header"),
+        (400, "Access token is missing"),
+        (400, "Access denied, your account must be in good standing. Arrearage"),
+        (429, "余额不足或无可用资源包,请充值。"),
+        (429, "Account balance not enough"),
+        (400, "Budget has been exceeded! Current cost: 1.1, Max budget: 1.0"),
+        (400, "The model `llama3-70b` has been decommissioned and is no longer supported."),
+        (400, "gpt-99 is not a valid model ID"),
+        (400, "Model Not Exist"),
+        (400, "The provided model identifier is invalid."),
+        (400, "DeploymentNotFound"),
+        (400, "No such model: foo"),
+        (400, "The model foo has reached end of life"),
+    ],
+)
+def test_what_no_further_call_can_mend_stops_the_judge(status: int, words: str) -> None:
+    found = told(status, {"message": words})
+    assert (found.reason, found.fatal) == ("judge_stopped", True)
+
+
+CAUSE = "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead, said the server."
+INNER = {"error": {"message": CAUSE, "type": "invalid_request_error", "code": None}}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"error": {"message": "Provider returned error", "metadata": {"raw": json.dumps(INNER)}}},
+        {"error": {"message": "Provider returned error", "metadata": {"raw": CAUSE}}},
+        {"detail": [{"loc": ["body"], "msg": CAUSE, "input": {"messages": "x" * 300}}]},
+        {"message": {"detail": [{"loc": ["body"], "msg": CAUSE}]}},
+        {"errors": [{"message": CAUSE, "code": 7000}], "success": False},
+        {"Message": CAUSE},
+        {"error_code": "BAD_REQUEST", "message": json.dumps(INNER)},
+        {"error": {"message": f"litellm.BadRequestError: OpenAIException - {json.dumps(INNER)}"}},
+        {"error": {"message": f"Error code: 400 - {INNER!r}"}},
+        {"error": {"message": f"VertexAIException - {json.dumps(INNER).encode()!r}"}},
+        {"error": {"message": "Bad request", "details": CAUSE}},
+        {"success": False, "error": {"message": "upstream", "cause": json.dumps(INNER)}},
+        {"error": "invalid_request", "error_description": CAUSE},
+        {"error": "Bad Request", "message": CAUSE, "statusCode": 400},
+        {"base_resp": {"status_code": 1004, "status_msg": CAUSE}},
+    ],
+)
+def test_the_cause_is_found_in_the_record_of_a_gateway(body: object) -> None:
+    found = error_for(400, {}, json.dumps(body), KEY)
+    assert "max_tokens" in found.refused
+    assert "max_completion_tokens" in found.message
 
 
 @pytest.mark.parametrize(

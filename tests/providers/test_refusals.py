@@ -111,6 +111,12 @@ LOOK_ALIKE = [
     (500, "json: cannot unmarshal response"),
     (400, "Prompt contains the word stream, which the filter of your team blocks."),
     (500, "The server had an error while processing the system fingerprint."),
+    (400, "Request reached organization TPD rate limit, current: 1506556, limit: 1500000"),
+    (400, "The role of this user does not permit inference"),
+    (500, "The request exceeded the time limit of 600 seconds"),
+    (500, "temperature alarm: the GPU was throttled"),
+    (500, "KV cache exceeded: context pool too large for memory"),
+    (500, "unexpected system prompt cache failure"),
 ]
 
 
@@ -140,3 +146,9 @@ def test_an_organization_that_is_not_verified_is_said() -> None:
     found = told(404, words, code="model_not_found")
     assert found.fatal
     assert "verify the organization, or name another model" in found.message
+
+
+def test_a_web_page_of_a_proxy_teaches_nothing() -> None:
+    page = "<html><h1>400 Bad Request</h1><p>max_tokens must be at most 4096</p></html>"
+    found = error_for(400, {}, page, KEY)
+    assert (found.reason, found.refused, found.context_tokens) == ("provider_error", (), None)

@@ -27,6 +27,10 @@ SAME = [
     ("qwen3:8b", "qwen3:8b"),
     ("qwen3-8b", "/models/Qwen3-8B.gguf"),
     ("gpt-4o-2024-08-06", "gpt-4o"),
+    ("anthropic/claude-sonnet-4.5", "claude-sonnet-4-5-20250929"),
+    ("llama3.1", "llama3.1:latest"),
+    ("qwen3:8b", "qwen3:latest"),
+    ("models/gemini-2.5-flash", "gemini-2.5-flash"),
 ]
 OTHER = [
     ("gpt-5", "gpt-5-mini"),
@@ -37,6 +41,8 @@ OTHER = [
     ("claude-sonnet-4-5", "claude-haiku-4-5-20251001"),
     ("gpt-4o", "gpt-4o-audio"),
     ("llama-3.1-8b", "llama-3.1-70b"),
+    ("qwen3:8b", "qwen3:14b"),
+    ("openrouter/auto", "openai/gpt-5"),
 ]
 
 

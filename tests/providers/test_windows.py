@@ -42,16 +42,18 @@ def code(characters: int, seed: int) -> str:
     return _part(CODE, characters, seed)
 
 
-def request(text: str, window: int | None = None) -> Request:
+def request(text: str, window: int | None = None, longest: int = 99) -> Request:
     judge = JUDGE.model_copy(update={"context_tokens": window})
     return Request(
-        judge=judge, messages=(Message("user", text),), reply_format="json", max_tokens=99
+        judge=judge, messages=(Message("user", text),), reply_format="json", max_tokens=longest
     )
 
 
-def cut(counts: PromptCounts, text: str, tokens: int, window: int | None = None) -> bool:
+def cut(
+    counts: PromptCounts, text: str, tokens: int, window: int | None = None, longest: int = 99
+) -> bool:
     reply = Completion(b"", "{}", usage=Usage(tokens, 10))
-    return counts.cut(request(text, window), reply) is not None
+    return counts.cut(request(text, window, longest), reply) is not None
 
 
 def numbers_of_cut(replies: Iterable[tuple[str, int]]) -> int:
@@ -81,6 +83,24 @@ def test_prompts_of_different_lengths_with_one_count_are_cut(
     assert numbers_of_cut(reversed(replies)) == 5, "in any order"
 
 
+@pytest.mark.parametrize("longest", [256, 512, 1000, 1024, 1500])
+@pytest.mark.parametrize("window", [2048, 4096, 8192])
+def test_a_server_that_leaves_room_for_the_reply_is_found_in_any_order(
+    window: int, longest: int
+) -> None:
+    """Of a longer prompt it keeps what the longest reply leaves of its window."""
+    kept = window - longest
+    lengths = [int(kept * share * 4.3) for share in (0.4, 1.02, 0.7, 1.2, 0.9, 1.5, 1.9)]
+    replies = [(prose(size, n), min(int(size / 4.3), kept)) for n, size in enumerate(lengths)]
+    for order in (replies, replies[::-1]):
+        counts = PromptCounts()
+        found = sum(cut(counts, text, tokens, longest=longest) for text, tokens in order)
+        assert found > 0
+        assert found + counts.take_accepted(window) == 4
+        known = [cut(PromptCounts(), text, n, window, longest) for text, n in order]
+        assert sum(known) == 4
+
+
 def test_a_small_window_is_found_by_its_second_prompt() -> None:
     assert numbers_of_cut([(prose(95_000, 1), 300), (prose(80_000, 2), 300)]) == 2
 
@@ -88,6 +108,29 @@ def test_a_small_window_is_found_by_its_second_prompt() -> None:
 def test_a_window_that_is_no_usual_one_is_found_by_its_third_prompt() -> None:
     replies = [(prose(n, n), 3000) for n in (15_000, 18_000, 20_500)]
     assert numbers_of_cut(replies) == 3
+
+
+def test_dense_texts_show_a_window_that_is_no_usual_one_beside_those_that_fit() -> None:
+    """Code of 2.5 characters a token, of which five prompts fit into 3,000 tokens."""
+    sizes = [3_000, 4_000, 5_000, 6_000, 7_000, 8_000, 9_500, 11_500, 14_000]
+    replies = [(code(size, size), min(int(size / 2.5), 3_000)) for size in sizes]
+    assert numbers_of_cut(replies) == 4
+    assert numbers_of_cut(reversed(replies)) == 4, "in any order"
+
+
+def test_numbers_that_have_half_a_window_by_chance_are_not_cut() -> None:
+    """Texts with 2.6 characters a token, a hundred of them with the count of a cut prompt."""
+    chosen = random.Random(3)
+    replies = []
+    for number in range(300):
+        size = chosen.randrange(400, 4_500)
+        replies.append((code(size, number), int(size / 2.6 * chosen.uniform(0.95, 1.05)) + 11))
+    for number in range(100):
+        size = int(1_015 * 2.6 * chosen.uniform(0.95, 1.05))
+        replies.append((code(size, 1_000 + number), 1_026))
+    chosen.shuffle(replies)
+    counts = PromptCounts()
+    assert sum(cut(counts, text, tokens) for text, tokens in replies) == 0
 
 
 def test_half_of_a_known_window_is_a_cut_only_of_a_long_prompt() -> None:
@@ -106,8 +149,10 @@ def natural(text: str, chosen: random.Random) -> int:
     return max(1, int((dense / 1.6 + (len(text) - dense) / 4.3) * rate))
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_no_ordinary_request_of_two_thousand_is_called_cut(seed: int) -> None:
+@pytest.mark.parametrize(
+    ("seed", "longest"), [(0, 99), (1, 99), (2, 99), (3, 1024), (4, 4096), (5, 1000), (6, 16_384)]
+)
+def test_no_ordinary_request_of_two_thousand_is_called_cut(seed: int, longest: int) -> None:
     """Of them, 200 have one count, as others by chance, and 20 are repeated."""
     chosen = random.Random(seed)
     replies = []
@@ -121,14 +166,14 @@ def test_no_ordinary_request_of_two_thousand_is_called_cut(seed: int) -> None:
             else natural(text, chosen)
         )
         replies.append((text, tokens))
-    one = chosen.choice((2048, 2050, 1026, 777, 1500))
+    one = chosen.choice((2048, 2050, 1026, 777, 1500, max(4096 - longest, 3096)))
     for number in range(200):
         length = int(one * 4.3 * chosen.uniform(0.96, 1.04))
         replies.append((prose(length, 10_000 + number), one))
     replies += chosen.sample(replies, 20)
     chosen.shuffle(replies)
     counts = PromptCounts()
-    assert sum(cut(counts, text, tokens) for text, tokens in replies) == 0
+    assert sum(cut(counts, text, n, longest=longest) for text, n in replies) == 0
 
 
 @pytest.mark.parametrize("tokens", [None, 0, 26, 900])

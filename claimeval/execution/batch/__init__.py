@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
 from pydantic import SecretStr
@@ -137,16 +138,19 @@ def read_line(raw: bytes, api_key: SecretStr) -> Result | None:
         return Result(key, None)
     if not isinstance(response, dict):
         return Result(key, _error_without_response(error, api_key))
+    return Result(key, _outcome(response, api_key))
+
+
+def _outcome(response: Mapping[str, Any], api_key: SecretStr) -> Completion | CallError:
+    """Return the reply or the error in a response, which has the status of a single call."""
     status = response.get("status_code")
     body = response.get("body")
     text = body if isinstance(body, str) else json.dumps(body, separators=(",", ":"))
     if status == 200:
-        return Result(key, _reply(text))
+        return _reply(text)
     if isinstance(status, int) and 100 <= status < 600:
-        return Result(key, error_for(status, {}, text, api_key))
-    return Result(
-        key, CallError("provider_error", f"a result with status {status!r}", possibly_paid=True)
-    )
+        return error_for(status, {}, text, api_key)
+    return CallError("provider_error", f"a result with status {status!r}", possibly_paid=True)
 
 
 def _reply(text: str) -> Completion | CallError:
@@ -162,5 +166,8 @@ def _error_without_response(error: Any, api_key: SecretStr) -> CallError:
     call_error = error_for(500, {}, json.dumps({"error": error}), api_key)
     message = call_error.message.removeprefix("status 500: ")
     return CallError(
-        call_error.reason, message, retryable=call_error.retryable, fatal=call_error.fatal
+        call_error.reason,
+        message,
+        retryable=call_error.retryable,
+        fatal=call_error.fatal,
     )

@@ -32,6 +32,7 @@ from claimeval.store.store import LOCK_FILE, KeyLocks, Store, completion
 from claimeval.types.errors import UsageError
 from claimeval.types.options import RunOptions
 from claimeval.types.progress import Progress
+from claimeval.types.records import Reason
 from claimeval.types.refusals import refused_parameters
 from claimeval.types.requests import Completion, Failure, Judge, Outcome, Request
 
@@ -104,6 +105,8 @@ async def run_until_blocked(coroutine: Coroutine[Any, Any, R]) -> R | None:
             await item_pass.idle.wait()
             events = item_pass.events
             await asyncio.sleep(0)
+            # Other requests of the item may still be on their way to the file: an item waits for
+            # all that it can ask in one round.
             idle_steps = idle_steps + 1 if item_pass.blocked and item_pass.events == events else 0
         return task.result() if task.done() else None
     finally:
@@ -129,6 +132,8 @@ async def run_in_rounds(
                 elif complete:
                     finished += 1
                     yield result
+        # Results after a blocked item are computed again in the next pass, from the cache, so that
+        # they need no memory.
         if complete or not await next_round():
             return
 
@@ -148,6 +153,13 @@ def options_for(judges: Sequence[Judge], options: RunOptions) -> RunOptions:
     if any(map(supports_batches, judges)):
         return options
     return replace(options, batch=False, detach=False)
+
+
+def _failure(reason: Reason, message: str) -> Failure:
+    """Return the failure of a request that its batch refused, with what its message teaches."""
+    refused = refused_parameters(message) if reason == "judge_stopped" else ()
+    window = stated_window(message) if reason == "too_long" else None
+    return Failure(reason=reason, message=message, refused=refused, context_tokens=window)
 
 
 class BatchBudget(NamedTuple):
@@ -197,11 +209,19 @@ class BatchExecutor(Executor):
         self._locks = KeyLocks(self._store.folder / LOCK_FILE)
         self._stack.callback(self._locks.close)
         lifecycle = BatchLifecycle(
-            self._state, self._store, self._locks, self._options.timeout, self._options.prices
+            self._state,
+            self._store,
+            self._locks,
+            self._options.timeout,
+            self._options.prices,
         )
         await self._stack.enter_async_context(lifecycle)
         self._poller = BatchPoller(
-            self._state, lifecycle, self._locks, self._progress, self._record_received
+            self._state,
+            lifecycle,
+            self._locks,
+            self._progress,
+            self._record_received,
         )
         lifecycle.clean_up()
         return self
@@ -263,6 +283,7 @@ class BatchExecutor(Executor):
             return await self._fallback.ask(request)
         if (value := self._store.get(key)) is not None:
             return completion(value)
+        # After the cache: replies that arrived before the judge stopped are paid and count.
         if reason := self._poller.stopped.get(batch_target(judge)):
             return Failure(reason="judge_stopped", message=reason)
         entry = self._state.entry(key)
@@ -271,12 +292,10 @@ class BatchExecutor(Executor):
             return None
         if entry:
             self._failed.add(key)
+        # A request that failed for its own reason is not sent again in this run; one that only came
+        # back empty is.
         if entry and entry.final and entry.reason:
-            refused = refused_parameters(entry.message) if entry.reason == "judge_stopped" else ()
-            window = stated_window(entry.message) if entry.reason == "too_long" else None
-            return Failure(
-                reason=entry.reason, message=entry.message, refused=refused, context_tokens=window
-            )
+            return _failure(entry.reason, entry.message)
         return self._collect(request)
 
     def _collect(self, request: Request) -> Outcome | None:
@@ -285,6 +304,8 @@ class BatchExecutor(Executor):
         price = self._prices[request.judge.name]
         reserved = round(cost_bound(request, price) * NANO) if price else 0
         ledger = self._budget.ledger
+        # Reserved before the claim: a claimed request that cannot be paid would be missing in
+        # another process.
         if ledger and not ledger.reserve(reserved / NANO):
             self._over_budget = True
             return None

@@ -76,6 +76,8 @@ class RequestFile:
         """Flush the file to disk and close it."""
         with file_errors(self._path):
             self._file.flush()
+            # The state says `ready` after this; a machine that loses power must not upload half a
+            # file.
             os.fsync(self._file.fileno())
             self._file.close()
         return ClosedRequestFile(self.name, self.requests, self._size)
@@ -96,6 +98,8 @@ class RequestFile:
 
 def split(state: BatchState, locks: KeyLocks, batch: Batch) -> list[str]:
     """Split a batch that is too large for its provider's queue into two, and return their names."""
+    # Halves find a queue's room in a few steps, whatever it is; providers do not say how much is
+    # free.
     halves = [(RequestFile(state, locks, batch.judge, batch.run), list[str]()) for _ in range(2)]
     with state.path(batch.name).open("rb") as lines:
         for number, line in enumerate(lines):
@@ -182,6 +186,8 @@ class BatchResultReader:
                     self._add(result.key, result.outcome)
                 elif raw.strip():
                     self.received.unexpected_keys += 1
+                # A file of 50,000 lines is read in a minute, in which the progress line would stand
+                # still.
                 if number % FLUSH_LINES == 0:
                     self._flush()
                     await asyncio.sleep(0)
@@ -190,15 +196,7 @@ class BatchResultReader:
     def finish(self, missing: CallError | None) -> None:
         """Record why requests came back without a reply. `missing` is the error of requests that
         have no line."""
-        fatal = next((error for error in self._failed.values() if error.fatal), None)
-        self.received.fatal = fatal
-        failed = {key: error for key, error in self._failed.items() if not error.fatal}
-        if missing and not fatal:
-            failed |= {
-                key: missing
-                for key in self._state.pending_keys(self._batch.name)
-                if key not in failed
-            }
+        failed = self._failures(missing)
         charges = []
         for key, error in failed.items():
             entry = self._state.entry(key)
@@ -211,9 +209,21 @@ class BatchResultReader:
         self._charge(charges)
         self._failed.clear()
 
+    def _failures(self, missing: CallError | None) -> dict[str, CallError]:
+        """Return why each request has no reply. A fatal error, such as a refused key, is that of
+        the judge: its requests are as if they had not been sent."""
+        fatal = next((error for error in self._failed.values() if error.fatal), None)
+        self.received.fatal = fatal
+        failed = {key: error for key, error in self._failed.items() if not error.fatal}
+        if fatal or missing is None:
+            return failed
+        return dict.fromkeys(self._state.pending_keys(self._batch.name), missing) | failed
+
     def _add(self, key: str, outcome: Completion | CallError | None) -> None:
         entry = None if key in self._answered else self._state.entry(key)
         if entry is None or entry.batch != self._batch.name:
+            # A process that died after storing and before removing leaves such lines; they are no
+            # fault of the provider.
             if key in self._answered or self._store.get(key) is not None:
                 self.received.repeated += 1
             else:
@@ -231,6 +241,7 @@ class BatchResultReader:
             judge = self._batch.judge
             origin = ReplyOrigin(judge.model, judge.endpoint, entry.prompt, time.time(), None)
             self._store.put(key, join(origin, reply.body))
+        # A request may be in the file of errors and in that of replies; the reply counts.
         self._failed.pop(key, None)
         price = self._prices.of(reply.served_model)
         paid = cost(reply, price) if price else None
@@ -245,6 +256,8 @@ class BatchResultReader:
 
     def _flush(self) -> None:
         """Remove answered requests from the state once their replies are on disk."""
+        # In this order: a reply that is on disk and still pending is read again; one that is
+        # neither would be lost.
         self._store.sync()
         self._state.remove_answered(self._answered)
         self._charge(self._answered.values())

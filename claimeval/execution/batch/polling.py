@@ -149,13 +149,17 @@ class BatchPoller:
                     wait = max(wait, error.retry_after or 0.0)
                     self._record_error(batch, error, pending)
                 else:
-                    self._reached.add(batch.target)
-                    self._problems.pop(batch.target, None)
-                    self._failing_since.pop(batch.target, None)
-                    self._refused.pop(batch.target, None)
+                    self._record_answer(batch.target)
                     unchecked = unchecked or batch.state == "ready"
                     ended = self._record_step(step, pending) or ended
         return _Sweep(ended, unchecked, wait)
+
+    def _record_answer(self, target: BatchTarget) -> None:
+        """Forget the errors of a provider that answers."""
+        self._reached.add(target)
+        self._problems.pop(target, None)
+        self._failing_since.pop(target, None)
+        self._refused.pop(target, None)
 
     def _record_step(self, step: BatchProgress, pending: set[str]) -> bool:
         """Update the pending batches and stopped targets after a step. Return whether the batch has
@@ -216,39 +220,26 @@ class BatchPoller:
         pending.update(split(self._state, self._locks, batch))
 
     def _record_error(self, batch: Batch, error: CallError, pending: set[str]) -> None:
-        advice = ""
-        if batch.state == "ready" and error.status in (404, 405):
-            advice = (
-                " (if the server has no batches, set `batch: false` in the judge file of"
-                f" {batch.judge.name})"
-            )
-        elif error.status == 404:
-            advice = (
-                f" (batch {batch.id}; to give it up, run `claimeval batch cancel --forget"
-                f" {batch.name[:8]}`)"
-            )
         since = self._failing_since.setdefault(batch.target, time.monotonic())
         self._problems[batch.target] = error.message
-        patience = (
-            UNREACHABLE
-            if batch.state == "submitted" or batch.target in self._reached
-            else FIRST_CONTACT
-        )
         refused = batch.state == "ready" and not error.retryable and not error.fatal
-        if (
-            refused
-            and batch.requests > 1
-            and (error.status == 413 or _TOO_LARGE.search(error.message))
-        ):
+        too_large = error.status == 413 or _TOO_LARGE.search(error.message)
+        if refused and too_large and batch.requests > 1:
             self._split(batch, pending)
         elif refused and self._refused[batch.target] + 1 < MAX_REFUSALS:
             self._refused[batch.target] += 1
         elif error.fatal or not error.retryable:
             times = f"refused {MAX_REFUSALS} times in a row: " if refused else ""
-            self._stop(batch.target, times + error.message + advice)
-        elif time.monotonic() - since > patience:
+            self._stop(batch.target, times + error.message + _advice(batch, error))
+        elif time.monotonic() - since > (patience := self._patience(batch)):
             waited = f"{patience / 60:.0f} minutes" if patience > 60 else f"{patience:.0f} seconds"
             self._stop(batch.target, f"unreachable for {waited}: {error.message}")
+
+    def _patience(self, batch: Batch) -> float:
+        """Return the seconds for which a provider may be away: long if it was there before, as
+        what it has in hand is paid for; short if its address may be wrong."""
+        was_there = batch.state == "submitted" or batch.target in self._reached
+        return UNREACHABLE if was_there else FIRST_CONTACT
 
     def _stop(self, target: BatchTarget, reason: str) -> None:
         self.stopped.setdefault(target, reason)
@@ -271,6 +262,21 @@ class BatchPoller:
             f", no answer: {words[:60]}" for words in dict.fromkeys(self._problems.values())
         )
         self._progress.set_waiting("batches", text + full + failing)
+
+
+def _advice(batch: Batch, error: CallError) -> str:
+    """Return what helps if a server does not know the address of its batches, or a batch."""
+    if batch.state == "ready" and error.status in (404, 405):
+        return (
+            " (if the server has no batches, set `batch: false` in the judge file of"
+            f" {batch.judge.name})"
+        )
+    if error.status == 404:
+        return (
+            f" (batch {batch.id}; to give it up, run `claimeval batch cancel --forget"
+            f" {batch.name[:8]}`)"
+        )
+    return ""
 
 
 TIMEOUT = 60.0
@@ -358,7 +364,9 @@ class BatchAdmin:
         received = Received()
         poller = BatchPoller(self._state, self._lifecycle, self._locks, progress, received.add)
         await poller.poll(
-            (batch.name for batch in self.batches(closed=False)), "batches", detach=False
+            (batch.name for batch in self.batches(closed=False)),
+            "batches",
+            detach=False,
         )
         return received
 

@@ -102,6 +102,8 @@ class BatchState(Database):
             reserved: Reserved cost in billionths of a US dollar.
         """
         claimed = self._execute(
+            # One statement, so that of two processes that claim a request at the same time one gets
+            # it.
             "INSERT INTO request VALUES (?, ?, ?, ?, 0, NULL, '', 0) ON CONFLICT (key) DO UPDATE "
             "SET batch = excluded.batch, reserved = excluded.reserved WHERE batch IS NULL",
             bytes.fromhex(key),

@@ -161,7 +161,10 @@ def computed(text: str, request: Request) -> Completion:
     """Return a completion with the text, without the time it took and without a body to store."""
     text = text if text.isascii() else SURROGATE.sub("\ufffd", text)
     return Completion(
-        body=b"", text=text, finish_reason="stop", served_model=request.judge.endpoint
+        body=b"",
+        text=text,
+        finish_reason="stop",
+        served_model=request.judge.endpoint,
     )
 
 
@@ -209,7 +212,11 @@ class EngineAnswer(NamedTuple):
 
 
 def completed(
-    text: str, request: Request, started: float, keep: Keep, device: str = ""
+    text: str,
+    request: Request,
+    started: float,
+    keep: Keep,
+    device: str = "",
 ) -> Completion:
     """Return a completion with the text, after storing it with `keep`.
 
@@ -230,7 +237,9 @@ def claims_by_rule(task: ExtractTask) -> list[ExtractedClaim]:
     """Return the claims of a text, split by rules."""
     return [
         ExtractedClaim(
-            claim.text, tuple(i + 1 for i in claim.sentences), task.text[claim.start : claim.end]
+            claim.text,
+            tuple(i + 1 for i in claim.sentences),
+            task.text[claim.start : claim.end],
         )
         for claim in split_claims(task.text)
     ]
@@ -248,7 +257,9 @@ def write_claims(claims: Sequence[ExtractedClaim], request: Request) -> str:
 
 
 def write_verdicts(
-    task: AssessTask | TypedTask, request: Request, answers: Sequence[EngineAnswer | None]
+    task: AssessTask | TypedTask,
+    request: Request,
+    answers: Sequence[EngineAnswer | None],
 ) -> str:
     """Write the answers in the format that the prompt asks for; claims and questions whose answer
     is None are left out."""

@@ -58,7 +58,9 @@ class NliClassifier(Classifier):
     def __init__(self, loaded: Loaded, window: int, batch: int, labels: Mapping[str, str]) -> None:
         super().__init__(loaded, window, batch)
         self._supported, self._contradicted = label_indices(
-            loaded.config.id2label, labels, loaded.files.name
+            loaded.config.id2label,
+            labels,
+            loaded.files.name,
         )
 
     def overhead(self, claim: str) -> int:
@@ -126,7 +128,9 @@ class FactChecker:
 
 
 def label_indices(
-    names: Mapping[int, str], settings: Mapping[str, str], model: str
+    names: Mapping[int, str],
+    settings: Mapping[str, str],
+    model: str,
 ) -> tuple[int, int | None]:
     """Return the labels that mean supported and, if any, contradicted: by `settings`, else by the
     labels' names.
@@ -242,7 +246,9 @@ def load_settings(model: str, extra: Mapping[str, JsonValue]) -> EntailmentSetti
     config = loading.config_of(files)
     if loading.kind_of(config) == "seq2seq":
         return EntailmentSettings(
-            files, text, load_prompt("claim_given_document", text.get("prompt"))
+            files,
+            text,
+            load_prompt("claim_given_document", text.get("prompt")),
         )
     label_indices(config.id2label, text, model)
     return EntailmentSettings(files, text, None)
@@ -262,7 +268,9 @@ class MicroBatcher(Generic[Item, Answer]):
     """
 
     def __init__(
-        self, compute: Callable[[Sequence[Item]], Sequence[Answer]], max_items: int
+        self,
+        compute: Callable[[Sequence[Item]], Sequence[Answer]],
+        max_items: int,
     ) -> None:
         self._compute = compute
         self._max_items = max_items
@@ -323,7 +331,9 @@ class EntailmentJudge(MicroBatcher[Premise, Entailment]):
         return EvidenceChunks(self._model.tokens)
 
     async def assess(
-        self, claims: Sequence[Claim], documents: Sequence[Document]
+        self,
+        claims: Sequence[Claim],
+        documents: Sequence[Document],
     ) -> list[EngineAnswer]:
         """Assess each claim against the documents."""
         texts = [claim.text for claim in claims]
@@ -341,7 +351,9 @@ class EntailmentJudge(MicroBatcher[Premise, Entailment]):
         ]
 
     async def _findings(
-        self, claims: Sequence[str], chunks: Sequence[Sequence[Chunk]]
+        self,
+        claims: Sequence[str],
+        chunks: Sequence[Sequence[Chunk]],
     ) -> list[list[ChunkFinding]]:
         premises: list[Premise] = []
         for claim, pieces in zip(claims, chunks, strict=True):
@@ -357,10 +369,15 @@ class EntailmentJudge(MicroBatcher[Premise, Entailment]):
         return room if room >= LEAST_ROOM else 0
 
     def _joined(
-        self, claim: str, room: int, single: Sequence[ChunkFinding], documents: Sequence[Document]
+        self,
+        claim: str,
+        room: int,
+        single: Sequence[ChunkFinding],
+        documents: Sequence[Document],
     ) -> list[Chunk]:
         """Return the best sentences together, if there are several pieces and none of them supports
         the claim."""
+        # A claim whose halves are in two sentences is supported by neither alone.
         if len(single) < 2 or max(piece.result.supported for piece in single) > THRESHOLD:
             return []
         chunk = self._evidence.joined(claim, documents, room)

@@ -124,6 +124,7 @@ def locate(name: str, revision: str | None = None) -> ModelFiles:
             )
         found = chain.from_iterable(folder.glob(pattern) for pattern in (*_TEXTS, *_WEIGHTS))
         files = sorted(found)
+        # Weights of gigabytes are hashed once, and again only if size or time of a file changed.
         states = tuple((path, path.stat().st_size, path.stat().st_mtime_ns) for path in files)
         return ModelFiles(name, folder, f"sha256:{_digest(states)}")
     if name.startswith(("/", ".", "~")) or name.count("/") > 1:
@@ -139,6 +140,7 @@ def _on_hub(name: str, revision: str | None) -> Path:
     require("huggingface_hub")
     from huggingface_hub import constants, snapshot_download
 
+    # The cache first: the hub would be asked for the newest commit of a model that is there.
     for offline in (True,) if constants.HF_HUB_OFFLINE else (True, False):
         problem = "its weights are not there"
         try:
@@ -242,7 +244,10 @@ def load(files: ModelFiles, kind: Kind, device: str) -> Loaded:
     with quietly():
         try:
             model, info = maker.from_pretrained(
-                files.folder, dtype="float32", output_loading_info=True, **_LOCAL_ONLY
+                files.folder,
+                dtype="float32",
+                output_loading_info=True,
+                **_LOCAL_ONLY,
             )
             if missing := sorted(info["missing_keys"]):
                 raise UsageError(
@@ -268,7 +273,11 @@ def load(files: ModelFiles, kind: Kind, device: str) -> Loaded:
             ) from error
     model.eval().to(device)
     return Loaded(
-        files, model, config, Tokenizing(tokenizer, files.name), _window(config, tokenizer)
+        files,
+        model,
+        config,
+        Tokenizing(tokenizer, files.name),
+        _window(config, tokenizer),
     )
 
 

@@ -63,7 +63,9 @@ class Seq2Seq:
         """Maximum tokens of a target; None if the decoder has relative positions."""
 
     def mean_log_probabilities(
-        self, sources: Sequence[Ids], targets: Sequence[Sequence[Ids]]
+        self,
+        sources: Sequence[Ids],
+        targets: Sequence[Sequence[Ids]],
     ) -> Iterator[tuple[int, list[float]]]:
         """Yield the index of each source and the mean log-probability of the tokens of each of its
         targets.
@@ -86,14 +88,17 @@ class Seq2Seq:
             yield from one.means()
 
     def _begin(
-        self, batch: Sequence[int], sources: Sequence[Ids], targets: Sequence[Sequence[Ids]]
+        self,
+        batch: Sequence[int],
+        sources: Sequence[Ids],
+        targets: Sequence[Sequence[Ids]],
     ) -> _BegunBatch:
         """Send the work of a batch to the device, without waiting for its results."""
         states, mask = self._encode([sources[index] for index in batch])
-        pairs: list[_Pair] = []
+        pairs: list[_TargetOfSource] = []
         for row, index in enumerate(batch):
             for target in targets[index]:
-                pairs.append(_Pair(row, target))
+                pairs.append(_TargetOfSource(row, target))
         least = mask.shape[1] // _SHARED
         lengths = [max(len(pair.target), least) for pair in pairs]
         losses: list[_PairLosses] = []
@@ -112,7 +117,9 @@ class Seq2Seq:
         return _BegunBatch(batch, numbers, pairs, losses)
 
     def first_token_logits(
-        self, sources: Sequence[Ids], targets: Sequence[Ids]
+        self,
+        sources: Sequence[Ids],
+        targets: Sequence[Ids],
     ) -> list[list[float]]:
         """Return, for each source, the logits of the first token of each target as the first of the
         output."""
@@ -121,7 +128,9 @@ class Seq2Seq:
             labels = self._padded([targets[0]] * len(batch), self._pad)
             logits = self._logits(*self._encode([sources[index] for index in batch]), labels)[:, 0]
             for index, row in zip(
-                batch, logits[:, [target[0] for target in targets]].tolist(), strict=True
+                batch,
+                logits[:, [target[0] for target in targets]].tolist(),
+                strict=True,
             ):
                 results[index] = row
         return results
@@ -143,7 +152,10 @@ class Seq2Seq:
             )
 
     def _losses(
-        self, states: torch.Tensor, mask: torch.Tensor, targets: Sequence[Ids]
+        self,
+        states: torch.Tensor,
+        mask: torch.Tensor,
+        targets: Sequence[Ids],
     ) -> torch.Tensor:
         """Return the sum of the losses of each target, on the device."""
         import torch
@@ -151,12 +163,17 @@ class Seq2Seq:
         labels = self._padded(targets, -100)  # which cross_entropy ignores
         logits = self._logits(states, mask, labels)
         losses = torch.nn.functional.cross_entropy(
-            logits.flatten(0, 1), labels.flatten(), reduction="none"
+            logits.flatten(0, 1),
+            labels.flatten(),
+            reduction="none",
         )
         return losses.view_as(labels).sum(1)
 
     def _logits(
-        self, states: torch.Tensor, mask: torch.Tensor, labels: torch.Tensor
+        self,
+        states: torch.Tensor,
+        mask: torch.Tensor,
+        labels: torch.Tensor,
     ) -> torch.Tensor:
         """Return the logits of all tokens at each position of the labels, in float32."""
         import torch
@@ -171,7 +188,10 @@ class Seq2Seq:
                 else {"labels": labels}
             )
             output = self._model(
-                encoder_outputs=encoded, attention_mask=mask, use_cache=False, **begun
+                encoder_outputs=encoded,
+                attention_mask=mask,
+                use_cache=False,
+                **begun,
             )
         logits: torch.Tensor = output.logits.float()
         return logits
@@ -195,7 +215,7 @@ class Seq2Seq:
         return tensor.to(device, non_blocking=True)
 
 
-class _Pair(NamedTuple):
+class _TargetOfSource(NamedTuple):
     """A target of a source."""
 
     row: int
@@ -218,7 +238,7 @@ class _BegunBatch(NamedTuple):
     """The indices of its sources."""
     numbers: Sequence[int]
     """The number of targets of each source."""
-    pairs: Sequence[_Pair]
+    pairs: Sequence[_TargetOfSource]
     losses: Sequence[_PairLosses]
 
     def means(self) -> Iterator[tuple[int, list[float]]]:

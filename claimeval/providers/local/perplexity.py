@@ -161,7 +161,9 @@ def _likelihoods(
         number_read = len(reads[text].sources)
         if len(means[text]) == number_read:
             for index, best in zip(
-                indices[text], map(max, zip(*means[text], strict=True)), strict=True
+                indices[text],
+                map(max, zip(*means[text], strict=True)),
+                strict=True,
             ):
                 size = len(targets[pairs[index].question])
                 yield (

@@ -70,6 +70,7 @@ class RewardModel(Classifier):
         ]
         cuts = [max(length - self.window, 0) for length in self.tokens.pair_lengths(texts)]
         room = self.window - self.tokens.around_a_pair()
+        # Only answers are cut: without its end, a question is another question.
         fits = [
             not cut or self.tokens.length(question) < room
             for cut, (question, _) in zip(cuts, texts, strict=True)

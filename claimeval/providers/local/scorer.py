@@ -115,6 +115,7 @@ class Scorer(ABC, Generic[Item, Result]):
         loaded = load(self._files, self.kind, self.setting.device)
         answers = self._ask(loaded)
         if self.setting.dtype != "float32":
+            # Before the conversion, since a model in half precision cannot be made exact again.
             exact = dict(answers(sample))
             loaded.model.to(self.setting.torch_dtype)
             found = dict(answers(sample))
@@ -124,7 +125,10 @@ class Scorer(ABC, Generic[Item, Result]):
         return answers
 
     def results(
-        self, items: Iterable[Item], store: Store | None, on_scored: Scored
+        self,
+        items: Iterable[Item],
+        store: Store | None,
+        on_scored: Scored,
     ) -> dict[Item, Result]:
         """Return the result of every item; those that are not in the reply cache are computed, and
         stored immediately.

@@ -100,6 +100,7 @@ class Tokenizing:
     def fit(self, text: str, room: int) -> str:
         """Return the text, or its beginning, with at most `room` tokens."""
         count = room
+        # A text that is cut may have more tokens than before, as its last word is divided.
         while len(starts := self.starts(text)) > room:
             text = text[: starts[count]]
             count -= 1
@@ -181,11 +182,7 @@ class EvidenceChunks:
         for index, document in enumerate(texts):
             stretches.extend(_Stretch(index, span) for span in document.sentences)
         words = [_words(texts[index].text[slice(*span)]) for index, span in stretches]
-        frequency = Counter(chain.from_iterable(words))
-        weights = [
-            sum(1 / frequency[word] for word in sentence_words & _words(claim))
-            for sentence_words in words
-        ]
+        weights = _weights(_words(claim), words)
         chosen: list[_Stretch] = []
         free = room
         for number in sorted(range(len(stretches)), key=lambda n: (-weights[n], n)):
@@ -207,6 +204,13 @@ class EvidenceChunks:
     def _read_once(self, text: str) -> _TokenizedDocument:
         data = self._tokens.data(text)
         return _TokenizedDocument(data, self._tokens.starts(data), sentences(data))
+
+
+def _weights(claim: frozenset[str], sentences: Sequence[frozenset[str]]) -> list[float]:
+    """Return the weight of each sentence: of each word of the claim that it has, one over the
+    number of sentences that have it."""
+    frequency = Counter(chain.from_iterable(sentences))
+    return [sum(1 / frequency[word] for word in words & claim) for words in sentences]
 
 
 def _pieces(texts: Sequence[_TokenizedDocument], room: int) -> Iterator[_Stretch]:
@@ -246,7 +250,11 @@ class SourceWindows:
     """Cuts texts between tokens to a window, which includes the prompt and the end token."""
 
     def __init__(
-        self, tokens: Tokenizing, prompt: SourcePrompt, window: int, long_texts: LongTexts
+        self,
+        tokens: Tokenizing,
+        prompt: SourcePrompt,
+        window: int,
+        long_texts: LongTexts,
     ) -> None:
         self._tokens = tokens
         self._before, self._after = prompt.around("text")
@@ -318,7 +326,10 @@ class SourcePrompt:
             )
         if extra := names - VARIABLES[kind]:
             raise unknown_name(
-                f"variable in prompt {str(path)!r}:", min(extra), VARIABLES[kind], PromptError
+                f"variable in prompt {str(path)!r}:",
+                min(extra),
+                VARIABLES[kind],
+                PromptError,
             )
         if missing := VARIABLES[kind] - names - {"separator"}:
             raise PromptError(f"prompt {str(path)!r} lacks the variable {min(missing)!r}")

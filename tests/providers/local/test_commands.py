@@ -44,7 +44,13 @@ def test_perplexity_prints_means_and_leaves_every_score(data: Path, t5: Path) ->
     done = call(
         "perplexity", data, "--model", t5, "--device", "cpu", "--context-tokens", 64, "--out", "run"
     )
-    for part in ("query_likelihood@5", "1 missing_input", "texts: 4", "texts cut: 1", "Run: run"):
+    for part in (
+        "query_likelihood@5",
+        "1 missing_input",
+        "texts: 4",
+        "texts cut: 1",
+        "Report: run/report.html",
+    ):
         assert part in done.stdout + done.stderr
     assert "on cpu (1 threads), float32" in done.stderr
     first, none, last = directory.RunResults.of(data.parent / "run")
@@ -270,7 +276,7 @@ def test_everything_else_works_where_torch_is_absent(data: Path) -> None:
     assert done.returncode == 0, done.stderr
     scored, entailment, reward = [json.loads(line) for line in done.stdout.splitlines()]
     assert scored[0] == 0
-    assert "Run: run" in scored[1]
+    assert "Report: run/report.html" in scored[1]
     assert entailment[0] == reward[0] == 2
     assert "models on this machine need " in entailment[1]
     assert "models on this machine need " in reward[1]
