@@ -216,6 +216,8 @@ class TextTable:
         length = field.end - field.start
         key = length.astype(np.uint64)
         for number in range(_words_in(length)):
+            # The odd 64-bit number nearest to 2^64 divided by the golden ratio (Knuth's
+            # multiplicative hashing): ids such as d1 and d2 end far apart.
             mixed = (key ^ self.prefix(field, number)) * np.uint64(0x9E3779B97F4A7C15)
             mixed ^= mixed >> np.uint64(29)
             key = np.where(length > 8 * number, mixed, key)
@@ -273,7 +275,11 @@ def decimals(text: TextTable, field: Field) -> Floats:
     wrong = np.zeros(len(start), np.uint64)
     for number in range(min((int(count.max(initial=0)) + 7) // 8, 3)):
         digits = _digits(
-            text, field.end - 8 * (number + 1), np.where(has_point, fraction, 24), count, number
+            text,
+            field.end - 8 * (number + 1),
+            np.where(has_point, fraction, 24),
+            count,
+            number,
         )
         wrong |= (digits + np.uint64(0x7676767676767676)) | digits
         whole += _value(digits) * np.uint64(10 ** (8 * number))
@@ -283,6 +289,7 @@ def decimals(text: TextTable, field: Field) -> Floats:
     large = np.flatnonzero(usable & (whole > _EXACT))
     if large.size and _HAS_EXTENDED:
         values[large], usable[large] = _divide_extended(whole[large], fraction[large])
+    # Without extended precision, as on ARM, `float` reads them, more slowly.
     elif large.size:
         usable[large] = False
     values = np.where(negative, -values, values)
@@ -335,6 +342,7 @@ def _by_float(characters: bytes) -> float:
         value = float(characters)
     except ValueError:
         raise Irregular from None
+    # Python reads "1_000" as a number, and C does not.
     if value != value or b"_" in characters:
         raise Irregular
     return value
@@ -352,7 +360,11 @@ class ColumnarRun(NamedTuple):
 
 
 def rank(
-    qrels: FileContent, run: FileContent, ties: Ties, *, positive: bool = False
+    qrels: FileContent,
+    run: FileContent,
+    ties: Ties,
+    *,
+    positive: bool = False,
 ) -> ColumnarRun | None:
     """Rank the judged documents; None if the content needs the readers in ``trec_files``.
 
@@ -410,6 +422,7 @@ def _read_judgments(text: TextTable) -> _Judgments:
         key = text.hashes(block.fields[2])
         _refuse_duplicates(np.sort(_tag(key, np.repeat(np.arange(len(sizes)), sizes))))
         values = decimals(text, block.fields[3])
+        # Written so that NaN is refused too.
         if not (np.abs(values) <= LARGEST_GRADE).all():
             raise Irregular
         counts.append(sizes)
@@ -456,6 +469,7 @@ def _rank(judgments: _Judgments, text: TextTable, ties: Ties, *, positive: bool)
         queries.append(number[query[mask]])
         grades.append(grade[mask])
 
+    # The output is in the order of trec_eval, which sorts queries as bytes.
     names = sorted(judgments.numbers)
     sorted_number = np.empty(len(names), np.int64)
     sorted_number[[judgments.numbers[name] for name in names]] = np.arange(len(names))
@@ -485,13 +499,18 @@ def _number(text: TextTable, block: LineBlock, numbers: dict[bytes, int]) -> lis
     """Number the queries of a block. Raises Irregular if a query occurs again."""
     names = text.bytes_of(block.fields[0].take(block.starts[:-1]))
     numbers.update(zip(names, range(len(numbers), len(numbers) + len(names)), strict=True))
+    # A query that comes back later in the file has fewer new names than blocks.
     if len(numbers) != numbers[names[-1]] + 1:
         raise Irregular
     return names
 
 
 def _match(
-    judgments: _Judgments, judged: Ints, query: Ints, text: TextTable, block: LineBlock
+    judgments: _Judgments,
+    judged: Ints,
+    query: Ints,
+    text: TextTable,
+    block: LineBlock,
 ) -> tuple[Ints, Ints]:
     """Return the rows of the block that are judged, and the positions of their judgments in
     ``judged``."""
@@ -506,14 +525,22 @@ def _match(
     matched = np.flatnonzero(keys[nearest] == judged_keys)
     rows = order[nearest[matched]]
     if not same(
-        text, documents.take(rows), judgments.text, judgments.documents.take(judged[matched])
+        text,
+        documents.take(rows),
+        judgments.text,
+        judgments.documents.take(judged[matched]),
     ).all():
         raise Irregular
     return rows, matched
 
 
 def _document_ranks(
-    text: TextTable, block: LineBlock, scores: Floats, rows: Ints, query: Ints, ties: Ties
+    text: TextTable,
+    block: LineBlock,
+    scores: Floats,
+    rows: Ints,
+    query: Ints,
+    ties: Ties,
 ) -> Ints:
     documents = block.fields[2]
     order = arrange(scores, block.starts)

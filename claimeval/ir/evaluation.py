@@ -136,7 +136,7 @@ class Evaluation:
 
     def __repr__(self) -> str:
         of_run = f" of {self.run_id}" if self.run_id else ""
-        means = ", ".join(f"{name} {decimal(value)}" for name, value in self.mean.items())
+        means = ", ".join(f"{name} {decimal(value, 4)}" for name, value in self.mean.items())
         return f"<Evaluation{of_run}, {number_of(len(self.per_query), 'query')}: {means}>"
 
     def _repr_html_(self) -> str:
@@ -144,7 +144,7 @@ class Evaluation:
         queries = list(islice(self.per_query.items(), SHOWN_QUERIES))
         head = ["measure", "mean", *(query for query, _ in queries)]
         rows = [
-            [name, decimal(mean), *(decimal(values[name]) for _, values in queries)]
+            [name, decimal(mean, 4), *(decimal(values[name], 4) for _, values in queries)]
             for name, mean in self.mean.items()
         ]
         more = len(self.per_query) - len(queries)
@@ -155,8 +155,11 @@ class Evaluation:
 
 
 def _z_score(
-    measure: Measure, value: float | None, norms: Mapping[str, tuple[float, float]]
+    measure: Measure,
+    value: float | None,
+    norms: Mapping[str, tuple[float, float]],
 ) -> float | None:
+    # trec_eval prints a Z score of 1 for the number of queries of a query.
     if measure.row.name == "num_q":
         return 1.0
     mean, deviation = norms.get(measure.trec_name, (0.0, math.nan))
@@ -164,6 +167,7 @@ def _z_score(
         return None
     if deviation:
         return (value - mean) / deviation
+    # Every run of the norms has the same value, so that any other is infinitely far.
     return 0.0 if value == mean else None
 
 
@@ -257,6 +261,8 @@ def _mean(measure: Measure, values: Sequence[float]) -> float | None:
 
 
 def _added(values: Iterable[float]) -> float:
+    # `sum` of Python 3.12 compensates rounding, and trec_eval does not: the fourth decimal of a
+    # mean may differ.
     total: float = 0
     for value in values:
         total += value
@@ -371,14 +377,10 @@ class Evaluator:
             _note_decimals(self._judgments, trec_run)
             return self._of_mapping(trec_run, None)
         content = FileContent.read(trec_run)
-        read = None if self._one_by_one else self._read_columns(content)
-        return self._by_columns(read) if read else self._of_mapping(*parse_run(content))
-
-    def _read_columns(self, run: FileContent) -> columnar.ColumnarRun | None:
-        """Join a regular run file with the judgments; None if the other readers are needed."""
-        if self._collapse_ids is not None or self._file is None:
-            return None
-        return columnar.rank(self._file, run, self._ties, positive=self._positive)
+        joined: columnar.ColumnarRun | None = None
+        if self._file is not None and self._collapse_ids is None and not self._one_by_one:
+            joined = columnar.rank(self._file, content, self._ties, positive=self._positive)
+        return self._by_columns(joined) if joined else self._of_mapping(*parse_run(content))
 
     def _of_mapping(self, run: TrecRun, tag: str | None) -> Evaluation:
         if not run:
@@ -389,7 +391,11 @@ class Evaluator:
         if self._one_by_one or _is_small(run, len(judgments) if self._missing == "zero" else 0):
             return self._by_queries(run, tag)
         ranked = mappings.rank(
-            judgments, run, sorted(judgments), self._ties, positive=self._positive
+            judgments,
+            run,
+            sorted(judgments),
+            self._ties,
+            positive=self._positive,
         )
         return self._by_columns(columnar.ColumnarRun(ranked, frozenset(run), tag))
 
@@ -461,7 +467,12 @@ class Evaluator:
         if zero or self._missing == "error" or not ranked:
             _missing_queries(judgments, in_run, self._missing)
         count = partial(
-            _count, ranked, judgments, in_run, self._level, (self._missing, self._no_relevant)
+            _count,
+            ranked,
+            judgments,
+            in_run,
+            self._level,
+            (self._missing, self._no_relevant),
         )
         return Evaluation(run_id=tag, measures=self.measures, per_query=values, count=count)
 
@@ -625,7 +636,9 @@ def _count(
 
 
 def _missing_queries(
-    queries: Collection[str], in_run: frozenset[str], missing: Missing
+    queries: Collection[str],
+    in_run: frozenset[str],
+    missing: Missing,
 ) -> tuple[str, ...]:
     """Return the queries that are missing in the run. Raises DataError if all are, or if this is an
     error."""
@@ -645,7 +658,11 @@ def _missing_queries(
 
 
 def _check(
-    level: float, max_retrieved: int | None, ties: str, missing: str, no_relevant: str
+    level: float,
+    max_retrieved: int | None,
+    ties: str,
+    missing: str,
+    no_relevant: str,
 ) -> None:
     if level < 0:
         raise UsageError(f"the relevance level is {level!r}; it must be at least 0")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from math import fsum
 from typing import Literal
 
@@ -75,6 +74,32 @@ def fuse(
         DataError: If a score is NaN, or infinite where scores are normalized, or a file cannot be
             read.
     """
+    _check_options(method, k, normalization, depth)
+    if not trec_runs:
+        raise UsageError("no run to fuse; give at least one")
+    factors = _factors(weights, len(trec_runs))
+    loaded = map(as_run, trec_runs)
+    read = [run if isinstance(run, Mapping) else read_run(run) for run in loaded]
+    normalize = (
+        (lambda scores: [1 / (k + rank) for rank in range(1, len(scores) + 1)])
+        if method == "rrf"
+        else _NORMALIZE[normalization]
+    )
+    fused: dict[str, dict[str, float]] = {}
+    for query in sorted(set().union(*read)):
+        pairs = [
+            (run[query], factor) for run, factor in zip(read, factors, strict=True) if query in run
+        ]
+        fused[query] = _fuse_query(pairs, normalize, _COMBINE[method], depth)
+    return fused
+
+
+def _check_options(
+    method: Fusion,
+    k: int,
+    normalization: ScoreNormalization,
+    depth: int | None,
+) -> None:
     if method not in _COMBINE:
         raise unknown_name("fusion", method, _COMBINE)
     if normalization not in _NORMALIZE:
@@ -83,24 +108,19 @@ def fuse(
         raise UsageError(f"k of the fusion is {k!r}; it must be at least 1 (60 is usual)")
     if depth is not None and depth < 1:
         raise UsageError(f"the depth of the fusion is {depth!r}; it must be at least 1")
-    if not trec_runs:
-        raise UsageError("no run to fuse; give at least one")
-    factors = [1.0] * len(trec_runs) if weights is None else list(weights)
-    if len(factors) != len(trec_runs) or not all(map(math.isfinite, factors)):
+
+
+def _factors(weights: Sequence[float] | None, runs: int) -> list[float]:
+    """Return the factor of each run. Raises UsageError unless there is a finite one for each."""
+    if weights is None:
+        return [1.0] * runs
+    factors = list(weights)
+    if len(factors) != runs or not all(map(math.isfinite, factors)):
         raise UsageError(
             f"the weights of the fusion are {factors}; expected a finite number for each of the"
-            f" {len(trec_runs)} runs"
+            f" {runs} runs"
         )
-    loaded = map(as_run, trec_runs)
-    read = [run if isinstance(run, Mapping) else read_run(run) for run in loaded]
-    normalize = partial(_reciprocal, k) if method == "rrf" else _NORMALIZE[normalization]
-    fused: dict[str, dict[str, float]] = {}
-    for query in sorted(set().union(*read)):
-        pairs = [
-            (run[query], factor) for run, factor in zip(read, factors, strict=True) if query in run
-        ]
-        fused[query] = _fuse_query(pairs, normalize, _COMBINE[method], depth)
-    return fused
+    return factors
 
 
 def _fuse_query(
@@ -112,25 +132,28 @@ def _fuse_query(
     ranks: dict[str, int] = {}
     parts: dict[str, list[float]] = {}
     for run, factor in runs:
-        ordered = sorted(
-            ((float(score), document) for document, score in run.items()), reverse=True
-        )
-        undefined = [document for score, document in ordered if score != score]
-        if undefined:
-            raise DataError(f"the score of document {undefined[0]!r} is NaN, so it has no rank")
+        ordered = _ordered(run)
         scores = normalize([score for score, _ in ordered]) if ordered else []
         for rank, ((_, document), score) in enumerate(zip(ordered, scores, strict=True), 1):
             parts.setdefault(document, []).append(score * factor)
             ranks[document] = min(rank, ranks.get(document, rank))
     fused = {document: combine(scores) for document, scores in parts.items()}
     best_first = sorted(
-        fused, key=lambda document: (fused[document], -ranks[document], document), reverse=True
+        fused,
+        key=lambda document: (fused[document], -ranks[document], document),
+        reverse=True,
     )
     return {document: fused[document] for document in best_first[:depth]}
 
 
-def _reciprocal(k: int, scores: list[float]) -> list[float]:
-    return [1 / (k + rank) for rank in range(1, len(scores) + 1)]
+def _ordered(run: Mapping[str, float]) -> list[tuple[float, str]]:
+    """Return score and document from the first rank on, in the order of trec_eval. Raises DataError
+    for NaN."""
+    ordered = sorted(((float(score), document) for document, score in run.items()), reverse=True)
+    undefined = [document for score, document in ordered if math.isnan(score)]
+    if undefined:
+        raise DataError(f"the score of document {undefined[0]!r} is NaN, so it has no rank")
+    return ordered
 
 
 def _scaled(scores: list[float], lowest: float, width: float) -> list[float]:

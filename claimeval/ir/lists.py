@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from claimeval.ir.evaluation import Evaluation, count_columns, summarize
 from claimeval.ir.measures import Measure, parse
-from claimeval.ir.ranked import Floats, Ints, Pool, Ranked, RankedQuery, as_grades
+from claimeval.ir.ranked import Floats, Pool, Ranked, RankedQuery, as_grades
 from claimeval.types.errors import DataError
 
 Relevant = Collection[str] | Mapping[str, float]
@@ -48,16 +48,8 @@ def evaluate_list(
         DataError: If an argument is a single string or an id is retrieved twice.
         UsageError: If a measure is unknown.
     """
-    if isinstance(retrieved, str) or isinstance(relevant, str):
-        raise DataError(
-            "expected a list of retrieved ids and a collection of relevant ids, not a single string"
-        )
+    _check_ids(retrieved, relevant)
     grades = relevant if isinstance(relevant, Mapping) else dict.fromkeys(relevant, level)
-    repeated = [document for document, count in Counter(retrieved).items() if count > 1]
-    if repeated:
-        raise DataError(
-            f"document {repeated[0]!r} was retrieved more than once; drop the later copies first"
-        )
     graded = [
         (rank, grades[document]) for rank, document in enumerate(retrieved, 1) if document in grades
     ]
@@ -71,6 +63,19 @@ def evaluate_list(
         measure.name: measure.of_query(ranked, measure.setting(level))
         for measure in parse(measures)
     }
+
+
+def _check_ids(retrieved: Sequence[str], relevant: Relevant) -> None:
+    # A text is a collection of its letters, and would be scored as such.
+    if isinstance(retrieved, str) or isinstance(relevant, str):
+        raise DataError(
+            "expected a list of retrieved ids and a collection of relevant ids, not a single string"
+        )
+    repeated = [document for document, count in Counter(retrieved).items() if count > 1]
+    if repeated:
+        raise DataError(
+            f"document {repeated[0]!r} was retrieved more than once; drop the later copies first"
+        )
 
 
 def evaluate_array(
@@ -107,7 +112,13 @@ def evaluate_array(
     parsed = parse(measures)
     rows, width = table.shape
     if scores is not None:
-        table = np.take_along_axis(table, _falling(_table("scores", scores), table.shape), axis=1)
+        ranked_by = _table("scores", scores)
+        if ranked_by.shape != table.shape:
+            raise DataError(
+                f"scores must have the shape of the grades, {table.shape}; got {ranked_by.shape}"
+            )
+        order = np.argsort(-ranked_by, axis=1, kind="stable")
+        table = np.take_along_axis(table, order, axis=1)
     query, position = np.nonzero(table >= 0)
     grade = as_grades(table[query, position])
     ranked = Ranked(
@@ -179,7 +190,11 @@ def r_precision(retrieved: Sequence[str], relevant: Relevant) -> float:
 
 
 def dcg(
-    retrieved: Sequence[str], relevant: Relevant, k: int | None = None, *, gain: Gain = "linear"
+    retrieved: Sequence[str],
+    relevant: Relevant,
+    k: int | None = None,
+    *,
+    gain: Gain = "linear",
 ) -> float:
     """Return the sum of gain / log2(rank + 1).
 
@@ -193,7 +208,11 @@ def dcg(
 
 
 def ndcg(
-    retrieved: Sequence[str], relevant: Relevant, k: int | None = None, *, gain: Gain = "linear"
+    retrieved: Sequence[str],
+    relevant: Relevant,
+    k: int | None = None,
+    *,
+    gain: Gain = "linear",
 ) -> float:
     """Return DCG divided by that of the best possible order of all relevant documents; 0 if none is
     relevant.
@@ -221,18 +240,7 @@ def _table(name: str, rows: ArrayLike) -> Floats:
     try:
         table = np.asarray(rows, np.float64)
     except (TypeError, ValueError):
-        widths = (
-            [len(row) if isinstance(row, Sized) else 0 for row in rows]
-            if isinstance(rows, Iterable)
-            else []
-        )
-        odd = next((number for number, width in enumerate(widths) if width != widths[0]), None)
-        if odd is None:
-            raise DataError(f"{expected}, not of other values") from None
-        raise DataError(
-            f"{expected}, all rows as long as the first; row 0 has {widths[0]} and row {odd} has"
-            f" {widths[odd]}. Fill short rows with grade -1, or evaluate dicts with ir.evaluate"
-        ) from None
+        raise DataError(f"{expected}, {_why_no_table(rows)}") from None
     if table.ndim != 2 or table.size == 0 or np.isnan(table).any():
         raise DataError(
             f"{expected}; got the shape {table.shape}{' with NaN' if np.isnan(table).any() else ''}"
@@ -240,7 +248,14 @@ def _table(name: str, rows: ArrayLike) -> Floats:
     return table
 
 
-def _falling(scores: Floats, shape: tuple[int, ...]) -> Ints:
-    if scores.shape != shape:
-        raise DataError(f"scores must have the shape of the grades, {shape}; got {scores.shape}")
-    return np.argsort(-scores, axis=1, kind="stable")
+def _why_no_table(rows: ArrayLike) -> str:
+    """Return how rows that numpy takes for no table of numbers differ from one."""
+    listed = list(rows) if isinstance(rows, Iterable) else []
+    widths = [len(row) if isinstance(row, Sized) else 0 for row in listed]
+    odd = next((number for number, width in enumerate(widths) if width != widths[0]), None)
+    if odd is None:
+        return "not of other values"
+    return (
+        f"all rows as long as the first; row 0 has {widths[0]} and row {odd} has {widths[odd]}."
+        " Fill short rows with grade -1, or evaluate dicts with ir.evaluate"
+    )

@@ -4,7 +4,7 @@ passages to documents."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import chain, compress, islice, repeat
 from operator import itemgetter
 from typing import Any, Protocol, TypeVar, cast
@@ -41,7 +41,12 @@ _NOT_RETRIEVED = repeat(float("nan"))
 
 
 def rank(
-    qrels: Qrels, run: TrecRun, queries: Sequence[str], ties: Ties, *, positive: bool = False
+    qrels: Qrels,
+    run: TrecRun,
+    queries: Sequence[str],
+    ties: Ties,
+    *,
+    positive: bool = False,
 ) -> Ranked:
     """Rank the judged documents of ``queries``. A query that is missing in the run has no retrieved
     documents.
@@ -60,7 +65,11 @@ def rank(
     return join(
         [
             _rank_some(
-                qrels, run, queries[first : first + _QUERIES_AT_ONCE], ties, positive=positive
+                qrels,
+                run,
+                queries[first : first + _QUERIES_AT_ONCE],
+                ties,
+                positive=positive,
             )
             for first in range(0, len(queries), _QUERIES_AT_ONCE)
         ]
@@ -68,7 +77,12 @@ def rank(
 
 
 def _rank_some(
-    qrels: Qrels, run: TrecRun, queries: Sequence[str], ties: Ties, *, positive: bool
+    qrels: Qrels,
+    run: TrecRun,
+    queries: Sequence[str],
+    ties: Ties,
+    *,
+    positive: bool,
 ) -> Ranked:
     judged = [qrels[query] for query in queries]
     retrieved = [run.get(query, {}) for query in queries]
@@ -83,7 +97,9 @@ def _rank_some(
     pool_query = np.repeat(np.arange(len(queries)), [len(pool) for pool in judged])
     documents = list(compress(chain.from_iterable(judged), ranked.tolist()))
     looked_up = _look_up(
-        documents, np.bincount(pool_query[ranked], minlength=len(queries)), retrieved
+        documents,
+        np.bincount(pool_query[ranked], minlength=len(queries)),
+        retrieved,
     )
     rows = np.flatnonzero(~np.isnan(looked_up))
     if not rows.size:
@@ -219,7 +235,9 @@ def without_subtopics(qrels: Mapping[str, Mapping[str, Any]]) -> Qrels:
 
 
 def _look_up(
-    documents: Sequence[str], counts: Ints, retrieved: Sequence[Mapping[str, float]]
+    documents: Sequence[str],
+    counts: Ints,
+    retrieved: Sequence[Mapping[str, float]],
 ) -> Floats:
     """Return the scores of documents, of which each query has `counts`; NaN for those that were not
     retrieved."""
@@ -232,7 +250,10 @@ def _look_up(
 
 
 def _numbers(
-    source: str, what: str, mappings: Sequence[Mapping[str, float]], queries: Sequence[str]
+    source: str,
+    what: str,
+    mappings: Sequence[Mapping[str, float]],
+    queries: Sequence[str],
 ) -> Floats:
     """Return all values, concatenated. Raises DataError for NaN and for grades beyond
     ``LARGEST_GRADE``."""
@@ -248,7 +269,10 @@ def _numbers(
 
 
 def _bad_value(
-    source: str, what: str, mappings: Sequence[object], queries: Sequence[str]
+    source: str,
+    what: str,
+    mappings: Sequence[object],
+    queries: Sequence[str],
 ) -> DataError:
     """Return the error that names the first value that is not a usable number."""
     expected = "a number, not NaN" if what == "score" else "a number such as 0, 1 or 2"
@@ -401,7 +425,9 @@ def as_qrels(data: Qrels | Source | Table) -> Qrels | Source:
 
 
 def _by_query(
-    data: Mapping[str, Any] | Table, what: str, names: Sequence[str]
+    data: Mapping[str, Any] | Table,
+    what: str,
+    names: Sequence[str],
 ) -> Mapping[str, Any]:
     if isinstance(data, Mapping):
         return _with_ids(data, what)
@@ -456,25 +482,28 @@ def _named(pool: Mapping[Any, Any], location: str) -> dict[str, Any]:
 def _columns(frame: Frame, what: str, names: Sequence[str]) -> Iterable[tuple[Any, Any, Any]]:
     """Return query, document and number of each row."""
     columns = {str(name).casefold(): name for name in frame.columns}
-    names_of = [
-        next((column for column in aliases if column in columns), None)
-        for aliases in (_QUERY, _DOCUMENT, names)
-    ]
-    by_rank = next((column for column in _RANK if column in columns), None)
-    takes_rank = what == "run" and names_of[2] is None
+    query = _first_in(columns, _QUERY)
+    document = _first_in(columns, _DOCUMENT)
+    number = _first_in(columns, names)
+    takes_rank = what == "run" and number is None
     if takes_rank:
-        names_of[2] = by_rank
-    if None in names_of:
+        number = _first_in(columns, _RANK)
+    if query is None or document is None or number is None:
         or_rank = ", or for a run rank" if what == "run" else ""
         raise DataError(
             f"{what}: a table needs the columns {_QUERY[0]}, {_DOCUMENT[0]} and {names[0]} (or"
             f" other usual names{or_rank}); it has {', '.join(map(str, columns.values()))}"
         )
-    queries, documents, numbers = (list(frame[columns[str(name)]]) for name in names_of)
-    values = [_number_in_text(number) for number in numbers]
+    values = [_number_in_text(cell) for cell in frame[columns[number]]]
     if takes_rank:
+        # A run is ordered by score, highest first, and rank 1 is the best.
         values = [-rank for rank in values]
-    return zip(queries, documents, values, strict=True)
+    return zip(frame[columns[query]], frame[columns[document]], values, strict=True)
+
+
+def _first_in(columns: Collection[str], names: Sequence[str]) -> str | None:
+    """Return the first of the names that is a column; None if none is."""
+    return next((name for name in names if name in columns), None)
 
 
 def _number_in_text(value: Any) -> Any:

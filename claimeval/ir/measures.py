@@ -57,7 +57,11 @@ MEASURES: tuple[MeasureDefinition, ...] = (
     # counts
     MeasureDefinition("num_q", formulas.queries, relevance="none", trec="num_q", summary="sum"),
     MeasureDefinition(
-        "num_ret", formulas.retrieved, relevance="none", trec="num_ret", summary="sum"
+        "num_ret",
+        formulas.retrieved,
+        relevance="none",
+        trec="num_ret",
+        summary="sum",
     ),
     MeasureDefinition("num_rel", formulas.relevant, trec="num_rel", summary="sum"),
     MeasureDefinition("num_rel_ret", formulas.relevant_at, trec="num_rel_ret", summary="sum"),
@@ -69,7 +73,11 @@ MEASURES: tuple[MeasureDefinition, ...] = (
         summary="sum",
     ),
     MeasureDefinition(
-        "judged", formulas.judged, cutoff="optional", relevance="none", nonrelevant=True
+        "judged",
+        formulas.judged,
+        cutoff="optional",
+        relevance="none",
+        nonrelevant=True,
     ),
     MeasureDefinition(
         "unj",
@@ -83,10 +91,20 @@ MEASURES: tuple[MeasureDefinition, ...] = (
     ),
     # precision and recall at a rank
     MeasureDefinition(
-        "P", formulas.precision, ("precision",), "required", trec_cut="P", trec_cutoffs=_RANKS
+        "P",
+        formulas.precision,
+        ("precision",),
+        "required",
+        trec_cut="P",
+        trec_cutoffs=_RANKS,
     ),
     MeasureDefinition(
-        "recall", formulas.recall, ("R",), "required", trec_cut="recall", trec_cutoffs=_RANKS
+        "recall",
+        formulas.recall,
+        ("R",),
+        "required",
+        trec_cut="recall",
+        trec_cutoffs=_RANKS,
     ),
     MeasureDefinition("capped_recall", formulas.capped_recall, ("recall_cap", "r_cap"), "required"),
     MeasureDefinition(
@@ -103,7 +121,10 @@ MEASURES: tuple[MeasureDefinition, ...] = (
     MeasureDefinition("set_recall", formulas.recall, ("set_r",), trec="set_recall"),
     MeasureDefinition("set_F", formulas.set_f, ("set_f1",), trec="set_F", options={"x": 1}),
     MeasureDefinition(
-        "utility", formulas.utility, trec="utility", options={"a": 1, "b": -1, "c": 0, "d": 0}
+        "utility",
+        formulas.utility,
+        trec="utility",
+        options={"a": 1, "b": -1, "c": 0, "d": 0},
     ),
     # of the order
     MeasureDefinition(
@@ -123,7 +144,11 @@ MEASURES: tuple[MeasureDefinition, ...] = (
         trec_cutoffs=_RANKS,
     ),
     MeasureDefinition(
-        "gm_map", formulas.average_precision, ("gmap",), trec="gm_map", summary="geometric"
+        "gm_map",
+        formulas.average_precision,
+        ("gmap",),
+        trec="gm_map",
+        summary="geometric",
     ),
     MeasureDefinition("ap_retrieved", formulas.ap_retrieved, (), "optional"),
     MeasureDefinition(
@@ -219,7 +244,12 @@ MEASURES: tuple[MeasureDefinition, ...] = (
         options={"max": 4},
     ),
     MeasureDefinition(
-        "nERR", formulas.normalized_err, (), "optional", "graded", options={"max": 4}
+        "nERR",
+        formulas.normalized_err,
+        (),
+        "optional",
+        "graded",
+        options={"max": 4},
     ),
     MeasureDefinition(
         "alpha_ndcg",
@@ -363,14 +393,10 @@ def read(measures: str | Iterable[str | Measure]) -> MeasureList:
     names = (*explicit, *grouped)
     left_out = dict.fromkeys(name for name in names if name.split(".")[0] in _ONLY_TREC)
     no_values = {"runid", *left_out}
-
     selected = {spec.name: spec for spec in specs if isinstance(spec, Measure)}
     for measure in _read_all(explicit, no_values):
         selected[measure.name] = measure
-    explicit_rows = {(measure.row.name, measure.cutoff is None) for measure in selected.values()}
-    for measure in _read_all(grouped, no_values):
-        if (measure.row.name, measure.cutoff is None) not in explicit_rows:
-            selected.setdefault(measure.name, measure)
+    _add_group(selected, _read_all(grouped, no_values))
     if not selected and not left_out:
         raise UsageError("no measure was requested; give names such as 'ndcg@10,map'")
     return MeasureList(tuple(selected.values()), tuple(left_out), "runid" in names)
@@ -380,6 +406,15 @@ def _read_all(names: Iterable[str], no_values: Set[str]) -> Iterator[Measure]:
     for name in names:
         if name not in no_values:
             yield from _read_one(name)
+
+
+def _add_group(selected: dict[str, Measure], grouped: Iterable[Measure]) -> None:
+    """Add the measures of a group, except those that were selected with other cutoffs."""
+    explicit = {(measure.row.name, measure.cutoff is None) for measure in selected.values()}
+    for measure in grouped:
+        # `-m official -m P.5` prints P_5 alone in trec_eval, not the group's P_5 to P_1000.
+        if (measure.row.name, measure.cutoff is None) not in explicit:
+            selected.setdefault(measure.name, measure)
 
 
 def unknown_measure_message(names: Iterable[str]) -> str:
@@ -486,7 +521,12 @@ def _read_trec(row: MeasureDefinition, parameters: str, text: str) -> list[Measu
     if row.name == "set_F":
         return [
             Measure(
-                f"set_F(x={parameters})", row, None, None, (("x", float(parts[0])),), parameters
+                f"set_F(x={parameters})",
+                row,
+                None,
+                None,
+                (("x", float(parts[0])),),
+                parameters,
             )
         ]
     if row.name == "utility":
@@ -562,11 +602,19 @@ def _read_options(
         if name == "rel" and takes_level:
             level = number
         elif name == "beta" and row.name == "set_F":
+            # trec_eval's x is the square of the beta that everyone else writes.
             values["x"] = number * number
-        elif name in ("p", "alpha") and name in row.options and not 0 <= number <= 1:
-            raise UsageError(f"measure {measure!r}: {name} must be between 0 and 1")
-        elif name in row.options or (row.gains and name.lstrip("-").isdigit()):
-            values[name] = number
         else:
-            raise unknown_name(f"option of {row.name}", name, _known_options(row))
+            _check_option(row, name, number, measure)
+            values[name] = number
     return row, level, tuple(values.items())
+
+
+def _check_option(row: MeasureDefinition, name: str, number: float, measure: str) -> None:
+    """Raise UsageError for an option that a measure does not have, or a number that it cannot
+    have."""
+    is_gain = row.gains and name.lstrip("-").isdigit()
+    if name not in row.options and not is_gain:
+        raise unknown_name(f"option of {row.name}", name, _known_options(row))
+    if name in ("p", "alpha") and not 0 <= number <= 1:
+        raise UsageError(f"measure {measure!r}: {name} must be between 0 and 1")

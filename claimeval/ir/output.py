@@ -24,7 +24,11 @@ def labels(runs: Sequence[Path]) -> list[str]:
 
 
 def text(
-    evaluations: Sequence[Evaluation], labels: Sequence[str], *, per_query: bool, summary: bool
+    evaluations: Sequence[Evaluation],
+    labels: Sequence[str],
+    *,
+    per_query: bool,
+    summary: bool,
 ) -> str:
     """Format the values per query of each run, and a table of the means of all runs, with remarks
     below.
@@ -64,7 +68,9 @@ def first_screen(
     starts = range(0, len(labels), SHOWN_RUNS)
     tables = [
         _of_means(
-            evaluations[start : start + SHOWN_RUNS], labels[start : start + SHOWN_RUNS], shown
+            evaluations[start : start + SHOWN_RUNS],
+            labels[start : start + SHOWN_RUNS],
+            shown,
         )
         for start in starts
     ]
@@ -98,6 +104,7 @@ def _sentence(evaluations: Sequence[Evaluation], labels: Sequence[str], name: st
     if len(labels) == 1:
         mean = _format(evaluations[0].mean[name])
         return f"{labels[0]} has {name} {mean} over {number_of(len(queries[0]), 'query')}."
+    # Means over other queries are not one number: nDCG of ten easy queries beside that of fifty.
     if any(of_run != queries[0] for of_run in queries):
         return f"The runs have {name} for different queries: their means do not compare."
     over = f"over {number_of(len(queries[0]), 'query')}"
@@ -330,12 +337,17 @@ def _trec_position(measure: Measure) -> tuple[int, str, float]:
 
 
 def _lines(
-    measures: list[Measure], query: str, values: dict[str, float | None], prefix: str
+    measures: list[Measure],
+    query: str,
+    values: dict[str, float | None],
+    prefix: str,
 ) -> Iterator[str]:
     for measure in measures:
         value = values[measure.name]
         yield prefix + _line(
-            measure.trec_name, query, "nan" if value is None else _number(value, 6)
+            measure.trec_name,
+            query,
+            "nan" if value is None else _number(value, 6),
         )
 
 

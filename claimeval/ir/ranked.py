@@ -37,6 +37,7 @@ LARGEST_GRADE = 1 << 31
 
 def as_grades(values: Floats) -> Grades:
     """Return grades as integers if all of them are."""
+    # TREC's grades are whole; the graded pools of some test sets are 0.5 and 1.
     return values.astype(np.int64) if (values == np.rint(values)).all() else values
 
 
@@ -218,11 +219,21 @@ class Ranked(Rankings[Floats]):
         """Return the discounted gain of the best possible order of all judged documents."""
         query, rank, grade = self.ideal
         return self.cumulated(
-            query, rank, gain(cast(Floats, grade)), settings.cutoff, discounted=True
+            query,
+            rank,
+            gain(cast(Floats, grade)),
+            settings.cutoff,
+            discounted=True,
         )
 
     def cumulated(
-        self, query: Ints, rank: Ints, gains: Floats, cutoff: float | None, *, discounted: bool
+        self,
+        query: Ints,
+        rank: Ints,
+        gains: Floats,
+        cutoff: float | None,
+        *,
+        discounted: bool,
     ) -> Floats:
         """Add up the gains of rows up to a rank, per query.
 
@@ -233,6 +244,7 @@ class Ranked(Rankings[Floats]):
             cutoff: The last rank that counts; None for all.
             discounted: Whether gains are divided by the discount of their rank.
         """
+        # Rows without a gain are most rows, and adding 0 changes no sum.
         counted = gains != 0
         if cutoff is not None:
             counted &= rank <= cutoff
@@ -258,7 +270,9 @@ class Ranked(Rankings[Floats]):
         grades = self.pool_grade[order].tolist()
         return [
             RankedQuery(
-                Pool(grades[pooled[i] : pooled[i + 1]]), count, judged[rows[i] : rows[i + 1]]
+                Pool(grades[pooled[i] : pooled[i + 1]]),
+                count,
+                judged[rows[i] : rows[i + 1]],
             )
             for i, count in enumerate(self.retrieved.tolist())
         ]
@@ -269,6 +283,7 @@ class Ranked(Rankings[Floats]):
         positive = self.pool_grade > 0
         pool_query = self.pool_query[positive]
         pool_grade = self.pool_grade[positive]
+        # Grades that are no integers cannot be part of one integer key.
         if pool_grade.dtype == np.float64:
             order = np.lexsort((-pool_grade, pool_query))
             return Ideal(pool_query[order], within(pool_query[order]) + 1, pool_grade[order])
@@ -319,7 +334,9 @@ class Pool:
     __slots__ = ("_ideals", "_totals", "grades", "subtopics")
 
     def __init__(
-        self, grades: Iterable[float], subtopics: Sequence[frozenset[str]] | None = None
+        self,
+        grades: Iterable[float],
+        subtopics: Sequence[frozenset[str]] | None = None,
     ) -> None:
         self.grades = [grade for grade in grades if grade >= 0]
         """The grades of the judged documents. A negative grade means pooled but not judged."""
@@ -375,6 +392,13 @@ class RankedQuery(Rankings[float]):
         """Return the number of documents graded ``level`` or better, retrieved or not, R."""
         return self.pool.total_relevant(level)
 
+    def _hits_from(self, level: float) -> list[tuple[int, int]]:
+        """Return rank and number of each retrieved document graded ``level`` or better."""
+        if level not in self._hits:
+            ranks = [rank for rank, grade in self.judged if grade >= level]
+            self._hits[level] = list(zip(ranks, count(1)))
+        return self._hits[level]
+
     def over_hits(
         self,
         settings: MeasureSettings,
@@ -383,13 +407,7 @@ class RankedQuery(Rankings[float]):
         up_to: float | None = None,
     ) -> float:
         """Add up a term over the retrieved relevant documents; without a term, count them."""
-        level = settings.level
-        if level in self._hits:
-            hits = self._hits[level]
-        else:
-            hits = self._hits[level] = list(
-                zip([rank for rank, grade in self.judged if grade >= level], count(1))
-            )
+        hits = self._hits_from(settings.level)
         if up_to is None:
             up_to = settings.cutoff
         if up_to is not None and hits and hits[-1][0] > up_to:

@@ -119,9 +119,10 @@ def parse_run(content: FileContent) -> TaggedRun:
         if not run and len(fields) == 3:
             width = 3
         if len(fields) < width or (width == 3 and len(fields) != 3):
+            hint = ". Qrels have four: they come before the runs" if len(fields) == 4 else ""
             raise DataError(
                 f"{location}: {len(fields)} fields; a run has six: query, Q0, document, rank,"
-                " score, tag; that of MS MARCO has three: query, document, rank"
+                f" score, tag; that of MS MARCO has three: query, document, rank{hint}"
             )
         query = _text(fields[0])
         document = _text(fields[1 if width == 3 else 2])
@@ -198,7 +199,8 @@ def _json(content: FileContent, what: str) -> dict[str, dict[str, Any]] | None:
         read: dict[str, dict[str, Any]] = json.loads(content.inside.tobytes())
     except ValueError as error:
         raise DataError(
-            f"{content.name}: it starts like JSON but is not valid JSON: {error}"
+            f"{content.name}: it starts like JSON but is not valid JSON: {error}. Write one object,"
+            ' as in {"q1": {"d1": 1}}, or lines of TREC'
         ) from None
     for query, documents in read.items():
         if not isinstance(documents, dict):

@@ -40,7 +40,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Collection, Container, Iterable, Iterator, Mapping
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from itertools import chain
 from typing import NamedTuple
@@ -62,8 +62,10 @@ _STEMS = words_of(
 """Every text that names a source has one of these. They are searched first, because most texts name
 none."""
 _ASCII_STEMS = [stem for stem in _STEMS if stem.isascii()]
+# With four digits, "He died in [1994]" and "according to document 1994" would lose their years.
 _NUMBER = r"\d{1,3}(?!\d)"
 _AND = r"(?:\s?[,;、，&|–—-]\s?|\s(?:and|or|und|et|y|e|и)\s|\s?和\s?)"
+# Quantifiers are bounded, so that an attempt that fails within 40,000 times `[1,` fails soon.
 _LINK = r"\s{0,2}+(?:[_#:.-]{1,2}+\s{0,2}+)?+"
 _NUMBERS = rf"{_NUMBER}(?:{_AND}(?:{_SOURCE}{_LINK})?{_NUMBER}){{0,19}}+"
 
@@ -122,6 +124,7 @@ _MARK = (
 OPENS_MARK = re.compile("[\\[［【〔〖(（⁰¹²³⁴-⁹<\\\\{^\ue200]")
 """The first character of a mark, after white space."""
 _DIGIT = re.compile(r"\d")
+_DIGITS = re.compile(r"\d+")
 
 _NUMBERED_SOURCE = rf"{_SOURCE}{_LINK}\d"
 """What a phrase names if it names no mark; few texts have one, and the patterns of phrases take
@@ -155,8 +158,10 @@ _BEFORE = 24
 """Number of characters before a mark that are searched for the preceding word."""
 _WORD_BEFORE = re.compile(r"([^\W\d_]+)(?:\sof)?\W{0,2}\Z")
 _VALUES_BEFORE = re.compile(
-    r"(?<![^\W_])(?:intervall?e?n?s?|ranges?|ci|vectors?|arrays?|matrix|list|tuple|set|domain"
-    r"|coordinates)(?:\s(?:of|is|was|are|were))?[^\w.!?…]{0,2}\Z",
+    r"(?:(?<![^\W_])(?:intervall?e?n?s?|ranges?|ci|vectors?|arrays?|matrix|list|tuple|set|domain"
+    r"|coordinates|iqr|rgb|percentiles|bounding box)(?:\s(?:of|is|was|are|were))?[^\w.!?…]{0,2}"
+    # "The output is [3, 5]", "A = [[1, 0], [0, 1]]", "for i in [1, 2, 3]"
+    r"|\b(?:is|are|was|were|equals?)|=\s?\[?|\bfor\s\w+\sin)\Z",
     re.IGNORECASE,
 )
 """Words before brackets whose two or more numbers are values, as in `the interval [2, 5]`.
@@ -169,7 +174,10 @@ _BEFORE_PAIR = re.compile(
     r" )(?<!obtained )(?<!derived )"
     r"(?<!data )(?<!evidence )(?<!results )(?<!findings )(?<!information )(?<!follows )\bfrom"
     r"|\b(?:values?|bounds|limits|levels?|scores?|weights|sequence|series)\sof"
-    r"|\b(?:re)?(?:scaled|normali[sz]ed|mapped|clipped)\sto|∈)\Z",
+    r"|\b(?:re)?(?:scaled|normali[sz]ed|mapped|clipped|sorted)\sto|\bmaps|\bscales?\sof"
+    r"|\b(?:continuous|defined|differentiable|increasing|decreasing|uniform|constant|bounded)\son"
+    r"|\b(?:ranges?|var(?:y|ies)|integrals?)\sover|\b(?:be|lies?|number|integer)\sin"
+    r"|(?-i:(?<![\w'’])[b-z])\sin|∈)\Z",
     re.IGNORECASE,
 )
 """Words before brackets whose two numbers are values, as in `from [1, 5]`."""
@@ -180,7 +188,7 @@ _SCALE_AFTER = re.compile(
     r"\s?(?:(?:hundred|thousand|million|billion|trillion|percent|per cent)\b|[%‰°])"
 )
 _IDENTIFIER = re.compile(
-    r"(?:(?<![\w.'’])(?<!\d\s)[a-z]|(?<![\w@])[A-Za-z]\w*_\w*[A-Za-z0-9]"
+    r"(?:(?<![\w.'’/])(?<!\d\s)[a-z]|(?<![\w@])[A-Za-z]\w*_\w*[A-Za-z0-9]"
     r"|(?<!\w)(?:arr|args|argv|nums|vec|df))\Z"
 )
 """Before a bracket without space, a name as code has; a letter after a number is a unit (`5 m[1]`),
@@ -188,6 +196,14 @@ and after @ stands the name of an account."""
 _SLICE = re.compile(r"\[\d*:\d*\]")
 _CODE = re.compile(r"```.*?(?:```|\Z)|`([^`\n]+)`", re.DOTALL)
 _NO_CODE = re.compile(r"[\W\d]*")
+_TOKEN_BEFORE = re.compile(r"[\w.'’-]+\s?\Z")
+_VALUE_BEFORE = re.compile(r"(?<![\w.,])(\d+(?:\.\d+)?)\s?\Z")
+_WORD_AFTER = re.compile(r"\s[^\W_]+")
+_OPERATION_AFTER = re.compile(
+    r"\s?(?:[=!<>]=|[+-]=)\s?\S|\s[=+*/%<>]\s[\w\"'(]|=[\w\"']|\.[a-z_]\w*\(|\("
+)
+_OPERATION_BEFORE = re.compile(r"(?:(?:\s[+*/-]|=)\s|\w\()[a-z_]\w*\Z")
+_NAME_BEFORE = re.compile(r"(?<![\w.'’@-])[a-z]+\Z")
 _YEAR = re.compile(r"(?<![\w.,^*/+−-])(?:1\d|20)\d\d\)?\Z")
 """Nobody raises a year to a power: "Ana Lind designed it in 1902².\""""
 _GOES_ON = re.compile(r"\s+[a-zà-öø-ÿ]")
@@ -224,16 +240,7 @@ def citation_spans(text: str) -> tuple[tuple[int, int], ...]:
         return ()
     if "citeturn" in text:
         marks += _pattern(_SPOKEN_TURNS).finditer(text)
-    code = _code(text) if marks and "`" in text else []
-    spans = []
-    for mark in marks:
-        start, end = mark.span()
-        if any(low <= start < high for low, high in code):
-            continue
-        if "square" in mark.re.groupindex:
-            start = _citation_start(text, mark)
-        if start < end:
-            spans.append((start, end))
+    spans = _citing(text, marks)
     if spans or (
         _may_name_a_source(text.casefold()) and (marks or _pattern(_NUMBERED_SOURCE).search(text))
     ):
@@ -242,6 +249,47 @@ def citation_spans(text: str) -> tuple[tuple[int, int], ...]:
             None, (_attribution(text, match) for match in _pattern(_ATTRIBUTION).finditer(text))
         )
     return _merged(spans)
+
+
+def _citing(text: str, marks: Sequence[re.Match[str]]) -> list[tuple[int, int]]:
+    """Return the spans of the marks that cite, which code, values and powers do not."""
+    code = _code(text) if marks and "`" in text else []
+    indexes = _indexes(text, marks)
+    spans: list[tuple[int, int]] = []
+    for mark in marks:
+        start, end = mark.span()
+        if any(low <= start < high for low, high in code) or start in indexes:
+            continue
+        if "square" in mark.re.groupindex:
+            start = _citation_start(text, mark)
+        if start < end:
+            spans.append((start, end))
+    return spans
+
+
+def _indexes(text: str, marks: Sequence[re.Match[str]]) -> set[int]:
+    """Return where brackets begin that are attached to a name within a clause as an index is: in an
+    operation, as `n = data[3] + 1`, or in a text that has a space before all other brackets, as
+    `The loop reads data[3] first [1]`."""
+    attached: set[int] = set()
+    operands: set[int] = set()
+    others: set[bool] = set()
+    for mark in marks:
+        if "square" not in mark.re.groupindex or not mark["square"]:
+            continue
+        start, end = mark.span()
+        is_spaced = mark.start("square") > start
+        low = max(0, start - _BEFORE)
+        operation = _OPERATION_AFTER.match(text, end) or _OPERATION_BEFORE.search(text, low, start)
+        if is_spaced or not _NAME_BEFORE.search(text, low, start):
+            others.add(is_spaced)
+        elif operation:
+            operands.add(start)
+        elif _WORD_AFTER.match(text, end):
+            attached.add(start)
+        else:
+            others.add(False)
+    return operands | attached if others == {True} else operands
 
 
 def _merged(spans: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
@@ -262,8 +310,9 @@ _ID = (
     r"|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})"
 )
 _BRACKETED_IDS = (
-    # a constant such as (CAP_SYS_PTRACE) is no id
-    r"\s{0,2}[\[(](?-i:(?=[^\s\])]*[a-z0-9]))"
+    # A constant such as (CAP_SYS_PTRACE) is no id. The search is bounded: 100,000 times `[` took
+    # minutes.
+    r"\s{0,2}[\[(](?-i:(?=[^\s\])]{0,99}[a-z0-9]))"
     rf"[@#]?{_ID}(?:\s?[,;|]\s?[@#]?{_ID}){{0,9}}{_PAGE}?[\])](?!\()"
 )
 
@@ -360,17 +409,30 @@ def _start_in_brackets(text: str, mark: re.Match[str]) -> int:
     is_code = square[0] == "[" and (_IDENTIFIER.search(before) or _SLICE.fullmatch(square))
     if is_attached and is_code:
         return mark.end()  # code, with all its indices: x[0][1]
-    values = _SEVERAL.match(text, first)
-    is_value = (
-        (values is not None and _VALUES_BEFORE.search(before) is not None)
-        or (not is_attached and _PAIR.fullmatch(square) and _BEFORE_PAIR.search(before))
-        or (not is_attached and end == mark.end() and _SCALE_AFTER.match(text, end))
-    )
-    if not is_value:
+    if not _are_values(text, mark, before, is_attached=is_attached):
         return mark.start()
     while (more := _SEVERAL.match(text, end)) and more.end() <= mark.end():
         end = more.end()  # the intervals [1, 2], [3, 4]
     return end
+
+
+def _are_values(text: str, mark: re.Match[str], before: str, *, is_attached: bool) -> bool:
+    """Return whether the first numbers in square brackets are values, as in `the interval [2, 5]`,
+    `between [1, 5]` and `[5] million`."""
+    end = mark.end("square")
+    # "She lived from [19]56 on."
+    if end == mark.end() and text[end : end + 1].isdecimal():
+        return True
+    if several := _SEVERAL.match(text, mark.start("square")):
+        numbers = _DIGITS.findall(several[0])
+        # Nobody cites a source twice in one pair of brackets: "red is [255, 0, 0]".
+        if _VALUES_BEFORE.search(before) or len(set(numbers)) < len(numbers):
+            return True
+    if is_attached:
+        return False
+    if _PAIR.fullmatch(mark["square"]) and _BEFORE_PAIR.search(before):
+        return True
+    return end == mark.end() and _SCALE_AFTER.match(text, end) is not None
 
 
 def _is_power(text: str, mark: re.Match[str]) -> bool:
@@ -380,7 +442,7 @@ def _is_power(text: str, mark: re.Match[str]) -> bool:
         return True  # a unit such as kg m -²
     if "[" in mark[0] or before[-1:] == "%" or _YEAR.search(before):
         return False
-    if before[-1:] in ".,;:!?…。":
+    if before and before[-1] in ".,;:!?…。":
         if before[-1] not in ".," or not before[-2:-1].isdecimal():
             return False
         # "It opened in 1902.² He", but not "5.² is wrong"
@@ -395,9 +457,13 @@ def _attribution(text: str, match: re.Match[str]) -> tuple[int, int] | None:
     location."""
     start, end = match.span()
     begins = _CLAUSE_BEGINS.search(text, max(0, start - _BEFORE), start) is not None
+    # "In document 3, it is five" names a source; "the limit in document 3 is five" is about that
+    # document.
     if (match["in"] or match["no_comma"]) and not begins:
         return None
     if not begins and match["comma"] is None:
+        # "He taught according to document 3, and he wrote." keeps its comma, which belongs to the
+        # sentence.
         end = match.start("after") if match["after"] else end
         start -= text[start - 1 : start].isspace()
     elif match["comma"] and match["after"]:
@@ -419,6 +485,7 @@ def bare(text: str) -> Bare:
         parts.append(text[at:start])
         offsets += range(at, start)
         span_text = text[start:end]
+        # "Brandi[1]and Riegl" must not become "Brandiand Riegl".
         if (
             start
             and text[end : end + 1].isalnum()
@@ -503,7 +570,9 @@ _ENTRY = r"^[ \t]*(?:[-*•+][ \t]*)?(?:\[\^?([\w-]{1,20})\]:?|(\d{1,3})[.)])[ \
 _FOOTNOTE = r"^[ \t]*\[\^?([\w-]{1,20})\]:[ \t]*(\S[^\n]*)$"
 
 
-def marks(text: str, known: Collection[str] = (), count: int = 999) -> tuple[CitationMark, ...]:
+def marks(
+    text: str, known: Collection[str] = (), count: int = 999, shown: Sequence[str] = ()
+) -> tuple[CitationMark, ...]:
     """Return the citations of a text in order, without those in a list of sources below it.
 
     Args:
@@ -513,6 +582,8 @@ def marks(text: str, known: Collection[str] = (), count: int = 999) -> tuple[Cit
             ids that differ only in their numbers.
         count: Number of sources that can be cited by number; `¹²` are two marks if there are fewer
             than 12.
+        shown: The question and the contexts: brackets that stand in them after the same word are
+            quoted from there, as in "Press [1] to start".
     """
     if not OPENS_MARK.search(text) and not _DIGIT.search(text):
         return ()
@@ -521,6 +592,7 @@ def marks(text: str, known: Collection[str] = (), count: int = 999) -> tuple[Cit
     taken = bytearray(len(text))
     for low, high in lists.spans:
         taken[low:high] = b"\1" * (high - low)
+    # `[1](https://example.org/4)` cites number 1, so forms are read before links.
     for start, end, names in chain(
         _marks_by_form(text, known, count), _links(text, known), _names_in_brackets(text, known)
     ):
@@ -530,7 +602,56 @@ def marks(text: str, known: Collection[str] = (), count: int = 999) -> tuple[Cit
         if cited:
             found.append(CitationMark(start, end, cited))
             taken[start:end] = b"\1" * (end - start)
-    return tuple(sorted(found))
+    found.sort()
+    return tuple(_citing_the_sample(text, found, count, shown))
+
+
+def _citing_the_sample(
+    text: str, found: Sequence[CitationMark], count: int, shown: Sequence[str]
+) -> Iterator[CitationMark]:
+    """Yield the marks that the question, the contexts and the other marks do not explain."""
+    quotable = [" ".join(one.casefold().split()) for one in shown if "[" in one]
+    for mark in found:
+        is_value = _SEVERAL.fullmatch(text[mark.start : mark.end]) and _is_out_of_range(
+            text, mark, found, count
+        )
+        if not is_value and not _is_quoted(text, mark, quotable):
+            yield mark
+
+
+def _is_quoted(text: str, mark: CitationMark, shown: Sequence[str]) -> bool:
+    """Return whether a bracket stands in a shown text as it does here: after the same word and, if
+    it may be one of that text's own citations, before the same word too."""
+    word = _TOKEN_BEFORE.search(text, max(0, mark.start - _BEFORE), mark.start)
+    bracket = text[mark.start : mark.end]
+    if word is None or bracket[0] != "[":
+        return False
+    quoted = f"{word[0]}{bracket}"
+    # Of a bracket at the end of a clause, `It opened in 1902 [1].`, a model writes the same.
+    if word[0][-1].isspace() and not _SEVERAL.fullmatch(bracket):
+        after = _WORD_AFTER.match(text, mark.end)
+        if after is None:
+            return False
+        quoted += after[0]
+    whole = re.compile(rf"(?<!\w){re.escape(' '.join(quoted.casefold().split()))}")
+    return any(whole.search(one) for one in shown)
+
+
+def _is_out_of_range(
+    text: str, mark: CitationMark, others: Sequence[CitationMark], count: int
+) -> bool:
+    """Return whether several numbers in a bracket are values because there are not so many sources,
+    and it stands within a clause while every other mark has a source, as in `Ages [18, 65] were
+    studied [1]`, or after a number between them, as in `20 [15, 25]`."""
+    numbers = [int(number) for number in _DIGITS.findall(text[mark.start : mark.end])]
+    if min(numbers) <= count:
+        return False
+    value = _VALUE_BEFORE.search(text, max(0, mark.start - _BEFORE), mark.start)
+    if value and numbers[0] < float(value[1]) < numbers[-1]:
+        return True
+    rest = {*chain.from_iterable(other.names for other in others)} - {*mark.names}
+    sources = {*map(str, range(count + 1))}
+    return bool(rest) and rest <= sources and _WORD_AFTER.match(text, mark.end) is not None
 
 
 def _marks_by_form(
@@ -567,6 +688,10 @@ def _links(text: str, known: Collection[str]) -> Iterator[tuple[int, int, Iterab
     if "](" not in text:
         return
     for link in _pattern(_TITLED).finditer(text):
+        # `[Rules](/gone)` cites the document "Rules" though no document has that address.
+        is_attached = text[max(0, link.start() - 1) : link.start()].isalnum()
+        if is_attached and link[1].isdecimal() and link[2].isalnum():
+            continue  # a call, as in `handlers[2](event)`
         by_title = name_key(link[2]) not in known and name_key(link[1]) in known
         yield (*link.span(), [link[1] if by_title else link[2]])
 
@@ -604,7 +729,9 @@ def _names_a_document(
         return False  # read by its form, or a fact as in (2)
     if is_square:
         return key in known or _shape(key) in alike
-    return key in known and _is_id(key)  # "(France)" can be a fact, though a document is called so
+    # "(France)" can be a fact, though a document is called so; `kb_7` and `a.pdf` cannot.
+    is_id = not key.isdecimal() and re.search(r"[\d_./-]", key) is not None
+    return key in known and is_id
 
 
 @lru_cache(maxsize=4096)
@@ -619,33 +746,36 @@ def _shape(key: str) -> str:
     return re.sub(r"\d+", "0", key)
 
 
-def _is_id(key: str) -> bool:
-    """Return whether a name in round brackets can only be that of a document, as `kb_7` and
-    `a.pdf`."""
-    return not key.isdecimal() and re.search(r"[\d_./-]", key) is not None
-
-
 def _names(content: str, known: Container[str]) -> Iterator[str]:
     """Yield what the content of brackets names: known names first, then numbers, then any other
     name."""
-    if name_key(content) in known or content.isdecimal():
-        yield content if name_key(content) in known else str(int(content))
+    if name_key(content) in known:
+        yield content
         return
-    content = _pattern(_PAGE).sub("", content)
-    rest = content[end.end() :] if (end := _pattern(_OPENING_WORDS).match(content)) else content
-    parts = _pattern(_BETWEEN_NAMES).split(rest)
-    if name_key(rest) in known or any(" " in part and not _cites(part, known) for part in parts):
-        parts = [rest] if name_key(rest) in known else re.split(r"\s?[;|]\s?", rest)
-    for part in parts:
+    if content.isdecimal():
+        yield str(int(content))
+        return
+    for part in _sources(content, known):
         head, _, tail = part.strip("^ ").partition("†")
+        # `【4:0†report.pdf】` names a file, but `【1†source】` and `【3†L10-L20】` number 1 and 3.
         if tail and tail != "source" and not re.fullmatch(r"L\d.*", tail):
             yield tail
-        elif name := _whole(head, known):
-            yield name
-        elif head and (cited := _cites(head, known)):
+        elif cited := _cites(head, known):
             yield from cited
-        elif head and head != "cite_start":
+        elif head not in ("", "cite_start"):
             yield head.strip()
+
+
+def _sources(content: str, known: Container[str]) -> list[str]:
+    """Return the parts of the content of brackets that name a source each."""
+    rest = _pattern(_OPENING_WORDS).sub("", _pattern(_PAGE).sub("", content))
+    if name_key(rest) in known:
+        return [rest]
+    parts = _pattern(_BETWEEN_NAMES).split(rest)
+    # A comma within a title parts nothing: "(Quelle: Handbuch, Band 3)" is one source.
+    if any(" " in part and not _cites(part, known) for part in parts):
+        return re.split(r"\s?[;|]\s?", rest)
+    return parts
 
 
 def _whole(name: str, known: Container[str]) -> str | None:
@@ -686,11 +816,27 @@ _RAISED_SIGNS = str.maketrans("⁻⁺˒", "-,,")
 
 
 _PRINTED = (
-    rf"\s*(?:[\[【(]\s?(?:{_KIND}{_LINK})?#?(?P<bracket>{_NUMBER})\s?[\]】)]"
-    rf"|{_SOURCE}\s?(?:#|no\.?|:)?\s?[\[(]?(?P<word>{_NUMBER})[\])]?\s?(?:[:.)–—-]|\n|\Z)"
+    rf"\s*(?:[#>*_]{{1,6}}+\s?)?(?:[\[【({{]\s?(?:{_KIND}{_LINK})?#?(?P<bracket>{_NUMBER})"
+    rf"\s?[\]】)}}]|(?:{_SOURCE}|results?|hits?|id)\s?(?:#|no\.?|:)?\s?[\[(]?(?P<word>{_NUMBER})[\])]?\s?(?:[:.)–—-]|\n|\Z)"
     rf"|<\w{{1,20}}\s[^<>]{{0,40}}?=[\"']?(?P<tag>{_NUMBER})[\"']?[^<>]{{0,80}}>"
-    rf"|(?P<item>{_NUMBER})[.)]\s)"
+    rf"|(?P<item>{_NUMBER})(?:[.):]|\s[–—-])\s)"
 )
+
+
+_HEAD = re.compile(rf"(\D{{0,30}})({_NUMBER})([^\S\n]?(?:[^\w\s]|\n))")
+
+
+def numbered_heads(texts: Sequence[str]) -> list[str] | None:
+    """Return the numbers before which all texts begin alike, as in `Fragment 7 |` and `Fragment 5
+    |`; None if they do not, or if a sentence goes on after a number.
+
+    >>> numbered_heads(["Fragment 7 | The tower is high.", "Fragment 5 | It is old."])
+    ['7', '5']
+    """
+    heads = [head for text in texts if (head := _HEAD.match(text))]
+    if len(heads) < max(2, len(texts)) or len({(head[1], head[3]) for head in heads}) > 1:
+        return None
+    return [str(int(head[2])) for head in heads]
 
 
 class PrintedLabel(NamedTuple):
@@ -739,6 +885,8 @@ def _listed(text: str, known: Container[str]) -> _SourceLists:
     meant: dict[str, str] = {}
     others: dict[str, str] = {}
     for label, content in entries:
+        # An entry is a title with spaces, "Rules of 1902", or has an address among other words,
+        # "Rules, https://x.org/m".
         candidates = (content, *re.split(r"[\s()\[\]<>,;]+", content))
         name = next((part for part in candidates if part and name_key(part) in known), None)
         if name is None:

@@ -34,7 +34,8 @@ _LONGEST_BOILERPLATE = 600
 _LEAD_IN = (
     r"(?:(?:(?:i'm|i am|we're)\s(?:very\s|so\s)?|i\s)?"
     r"(?:sorry|apologi[sz]e|apologies|unfortunately|regrettably|however|therefore|but|and|so)\b"
-    r"[,.!:]?\s*"
+    r"(?:[,.!:]|\s[-–—])?\s*"
+    r"|(?:i regret|i'm afraid|i am afraid|it (?:seems|appears))\s(?:that\s)?"
     r"|(?:based on|according to|from|in)\s[^,.]{3,80},\s*)*"
 )
 _CANNOT = (
@@ -48,10 +49,30 @@ _TEXTS = (
     r"|(?:search results?|contexts?|passages?|excerpts?|snippets?|documents?|sources?|texts?)"
     r"(?:\s(?:provided|given))?)"
 )
-_ARTICLES = r"(?:(?:the|this|these|those|your|any|all|of)\s)*"
+_ARTICLES = r"(?:(?:the|this|these|those|your|my|any|all|of)\s)*"
 _TELL = (
     r"(?:contain|mention|provide|include|specify|state|say|give|answer|address|discuss|offer"
     r"|indicate|cover|describe|have|list)"
+)
+_IN_TEXTS = rf"(?:in|by|from|within)\s{_ARTICLES}{_TEXTS}\b(?!\sof\b)"
+_TOO_LITTLE = r"(?:no|not any|not enough|insufficient|not sufficient)"
+_KNOWLEDGE = r"(?:\w+\s){0,2}?(?:information|answers?|data|details?|context)\b"
+_ABOUT = (
+    r"(?:\s(?:is|are|was|were|could be))?"
+    r"(?:\s(?:available|found|present|(?:given|provided|included)(?!\sto\b)))?"
+    r"(?:\W*$|\s(?:in|about|on|regarding|concerning|for|from|as to"
+    r"|to (?:answer|say|tell|determine|this|that|your|the))\b)"
+)
+"""What follows knowledge that is missing: its end, or what nothing is known about. Without this,
+"No data are stored abroad." would be a refusal."""
+_ASKED = (
+    r"(?:the|this|that|your)\s(?:requested\s|exact\s|relevant\s)?(?:answer|information|data|details?"
+    r"|question)(?:\sto (?:this|that|your|the) question)?"
+)
+_IS_NOT = r"(?:(?:is|was|are|were)(?:\snot|n't)|(?:cannot|can't|could not|couldn't) be)"
+_SAID = r"(?:mentioned|stated|specified|known|determined|answered)"
+_PRESENT = (
+    r"(?:covered|available|contained|addressed|included|described|present|found|given|provided)"
 )
 _REFUSALS = (
     rf"i\s?{_CANNOT}\b",
@@ -60,6 +81,16 @@ _REFUSALS = (
         r" not|didn't)\s(?:\w+ly\s)?(?:know|have|find|see|understand|recall|remember)\b"
     ),
     r"i(?:'m|\sam)\s(?:not\s|un)(?:sure|certain|aware|able)\b",
+    r"i\s(?:must|have to|will)\s(?:\w+ly\s)?decline(?:\sto\b|\W*$)",
+    rf"(?:i|we)\s(?:have|had|found|find|see)\s{_TOO_LITTLE}\s{_KNOWLEDGE}{_ABOUT}",
+    rf"we\s(?:do not|don't|did not|didn't)\s(?:have|find)\s(?:any|enough)\s{_KNOWLEDGE}{_ABOUT}",
+    r"i\s(?:lack\b|have no idea\b)|no idea\W*$",
+    r"i(?:'d|\swould)?\sneed more (?:information|context|details?)\b",
+    (
+        r"(?:cannot|can't|can not|unable to)\s(?:answer|tell|say|determine"
+        r"|(?:find|provide|give)\s(?:the|an|any)\s(?:answer|information))"
+        r"(?:\s(?:the|this|that|your|it|from|based)\b[^.;]{0,80})?\W*$"
+    ),
     (
         r"(?:as|i'm|i am)\san?\s(?:ai|artificial intelligence|(?:large\s)?language"
         r" model|assistant|chatbot)\b"
@@ -68,24 +99,43 @@ _REFUSALS = (
         r"it\s(?:is|was)\s(?:not"
         r" possible|impossible)\sto\s(?:say|tell|answer|determine|know|provide|give)\b"
     ),
+    rf"it(?:'s|\sis)\s(?:unclear|not clear|unknown|not known)\s{_IN_TEXTS}",
     r"the question (?:asks|is asking)\b",
+    (
+        r"(?:this|that|the|your) (?:question|query|request|topic) (?:is|falls|lies)"
+        r" (?:out of scope|(?:outside|beyond) (?:of )?(?:the|my) (?:scope|knowledge))\b"
+    ),
     (
         rf"{_ARTICLES}{_TEXTS}\s(?:do(?:es)? not|do(?:es)?n't|did"
         rf" not|didn't)\s(?:\w+ly\s|(?:seem|appear) to\s)?{_TELL}\b"
     ),
-    rf"none of {_ARTICLES}{_TEXTS}\s{_TELL}s?\b",
+    rf"{_ARTICLES}{_TEXTS}\s(?:\w+ly\s)?{_TELL}s?\s{_TOO_LITTLE}\s{_KNOWLEDGE}",
+    rf"{_ARTICLES}{_TEXTS}\s(?:lacks?\s{_KNOWLEDGE}|(?:mention|say|state)s?\sno(?:thing)?\b)",
+    rf"{_ARTICLES}{_TEXTS}\s(?:is|are)\s(?:silent|insufficient|not sufficient|not enough)\b",
+    rf"(?:none of|neither(?: of)?) {_ARTICLES}{_TEXTS}\s{_TELL}s?\b",
     r"(?:based on|according"
     rf" to|from|in)\s{_ARTICLES}{_TEXTS}[^,.;]{{0,40}},\s(?:it|there)\s(?:is|are)\s(?:no|not"
     r"|unclear|unknown|difficult|hard|impossible)\b",
     r"[^.;(]{1,150}?\b(?:not|never|nowhere|cannot be|can't be)\s(?:\w+ly\s)?"
     r"(?:mentioned|stated|specified|determined|discussed|given|found|answered)\b"
     rf"[^.;]{{0,40}}?\s{_TEXTS}\b",
-    r"there\s(?:is|was|are|were)\s(?:no|not enough|insufficient)\s(?:\w+\s){0,2}?"
-    r"(?:information|mention|details?|answer)\s(?:\S+\s){0,6}?"
-    r"(?:in|about|on|regarding|available|provided|given|to|that)\b",
-    r"(?:no|not enough|insufficient|not"
-    r" sufficient)\s(?:\w+\s){0,2}?(?:information|answer|context|data|details?)\b"
-    r"[^.;]{0,60}[.]?$",
+    rf"(?:it|this|that|{_ASKED})\s{_IS_NOT}\s(?:{_SAID}(?:\W*$|\s{_IN_TEXTS})"
+    rf"|(?:{_PRESENT}\s)?{_IN_TEXTS})",
+    rf"{_ASKED}\s{_IS_NOT}\s{_PRESENT}\W*$",
+    rf"there(?:'s|\s(?:is|was|are|were))(?:n't (?:any|enough|sufficient)|\s{_TOO_LITTLE})"
+    rf"\s{_KNOWLEDGE}{_ABOUT}",
+    rf"{_TOO_LITTLE}\s{_KNOWLEDGE}{_ABOUT}",
+    rf"(?:there (?:is|was)\s)?no (?:\w+\s)?mention(?:\sof\s[^.;]{{1,100}}?)?\s{_IN_TEXTS}\W*$",
+    r"(?:there (?:is|was)\s)?no mention(?:\sof\s(?:this|that|it|them))?\W*$",
+    (
+        r"(?:no\s(?:\w+\s)?(?:documents?|passages?|sources?|results?|matches|records?|answers?)"
+        r"|nothing(?:\s(?:relevant|related|useful))?)\s(?:(?:was|were|could be)\s)?found\b"
+        rf"(?:\s{_IN_TEXTS}|\s(?:for|about|on)\s(?:this|that|your|the)\s(?:question|query|topic)\b)?"
+        r"\W*$"
+    ),
+    r"no (?:results|matches)\W*$",
+    rf"(?:information|answer|data|details?)\s(?:(?:is|are|was|were)\s)?not\s{_PRESENT}\W*$",
+    rf"not\s(?:{_SAID}|{_PRESENT})\s{_IN_TEXTS}\W*$",
     (
         r"(?:unknown|unanswerable|none|n/?a|not"
         r" (?:specified|mentioned|stated|given|available|known|provided|found))\W*$"
@@ -182,6 +232,7 @@ def clause_kind(clause: str) -> SentenceKind:
     empty = _empty().match(words)
     if empty is None:
         return "refusal" if _declines(words) else "statement"
+    # "I don't know the day, but it was in 1848." asserts the year.
     _, but, rest = clause.partition(", but ")
     if but:
         return clause_kind(rest)
@@ -213,7 +264,7 @@ def _sentence_kind(
     kinds = [
         clause_kind(masked_text[start:end]) for _, (start, end) in clauses(masked_text, sentence)
     ]
-    return "statement" if "statement" in kinds else kinds[0]
+    return next((kind for kind in ("statement", "refusal") if kind in kinds), kinds[0])
 
 
 class SentenceClaim(NamedTuple):
@@ -320,8 +371,6 @@ def _asserted(
                 )
 
 
-# --- Headings and tables ---
-
 _HEADING_WORD = re.compile(r"[^\W_]+")
 _LONGEST_HEADING = 8
 """Maximum number of words."""
@@ -366,8 +415,6 @@ def _cells(row: str) -> list[str]:
         for cell in (row.strip("|").split("|") if "|" in row else re.split(r" {3,}|\t+", row))
     ]
 
-
-# --- Plain text ---
 
 _LETTER_OR_DIGIT = re.compile(r"[^\W_]")
 _NOISE = (

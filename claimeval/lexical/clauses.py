@@ -111,6 +111,7 @@ def clauses(text: str, sentence: Span) -> list[Clause]:
         last = parts[-1]
         before = f"{last.before} {text[last.span.start : joint.start()]}".strip()
         after = text[joint.end() : sentence.end]
+        # In "old (and it is large) and it has a tower" only the second "and" is a joint.
         if before.count("(") > before.count(")"):
             continue
         if _has_subject(
@@ -138,6 +139,8 @@ def _has_subject(before: str, clause: str, *, separated: bool) -> bool:
     )
     return (
         separated
+        # An auxiliary that ends the clause has its verb in the clause before: "he sang, and Ana
+        # did".
         and 0 < verb < len(words) - (words[verb] in _AUXILIARIES)
         and (words[0] in _DETERMINERS or words[0].endswith("s") or clause[0].isupper())
         and _SUBORDINATORS.isdisjoint(words[:verb])
@@ -161,6 +164,8 @@ def _shared_subject(before: str, after: str) -> str:
     ]
     if len(predicate) < 2 or not is_verb(predicate[0]):
         return ""
+    # "was born in Rome and moved to Paris" has a second verb; "was born and raised in Rome" has a
+    # second participle.
     after_birth = predicate_before[1] == "born" and predicate[0] not in _LIKE_BORN
     simple_past = after_birth or predicate_before[0] not in _AUXILIARIES | _PRESENT
     object_follows = predicate[1].lower() in _AFTER_VERB or not predicate[1][0].islower()

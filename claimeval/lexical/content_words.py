@@ -272,6 +272,7 @@ def _key(token: str) -> str:
         return f"+{lists.numbers[word]}"
     if word in lists.powers:
         return f"*{lists.powers[word]}"
+    # "US" and "IT" in capitals are names, though "us" and "it" are function words.
     if is_negation(word) or (
         word in lists.function_words and not (token.isupper() and len(word) == 2)
     ):
@@ -286,11 +287,14 @@ def stem(word: str) -> str:
     At least three letters remain. It uses no dictionary: "cities" equals "city", and "making"
     equals "make".
     """
+    # "glass", "virus" and "crisis" are no plurals.
     if word.endswith("s") and len(word) > 3 and not word.endswith(("ss", "us", "is")):
         word = word[:-1]
     for ending in ("ing", "ed", "ly"):
         if word.endswith(ending) and len(word) >= len(ending) + 3:
             word = word[: -len(ending)]
+            # "stopped" loses a letter with its ending; "falling", "passed" and "buzzing" have two
+            # without it.
             if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "lsz":
                 word = word[:-1]
             break
@@ -338,22 +342,23 @@ def names(words: tuple[Word, ...], *, openings: bool = False) -> frozenset[str]:
     The first word of a sentence needs a second capital in it or in the next word, unless `openings`
     is set.
     """
-    capitals = [word for word in words if word.text[0].isupper()]
+    capitals = [
+        (word, following)
+        for word, following in zip_longest(words, words[1:])
+        if word.text[0].isupper()
+    ]
+    # a text of three words in capitals, "Ana Lind Tower", may be one name and no heading
     if not capitals or len(capitals) > max(3, _MOSTLY_CAPITALS * len(words)):
         return frozenset()
     common = {word.key for word in words if word.text[0].islower()} | _lists().months | {""}
-    if openings:
-        return frozenset([word.key for word in capitals if word.key not in common])
-    return frozenset(
-        [
-            word.key
-            for word, following in zip_longest(words, words[1:])
-            if word.text[0].isupper()
-            and word.key not in common
-            and (
-                not word.opens
-                or any(letter.isupper() for letter in word.text[1:])
-                or (following is not None and following.text[0].isupper())
-            )
-        ]
+    named = {word.key for word, following in capitals if openings or _shows_name(word, following)}
+    return frozenset(named - common)
+
+
+def _shows_name(word: Word, following: Word | None) -> bool:
+    """Return whether the capital of a word is not only that of the beginning of a sentence."""
+    return (
+        not word.opens
+        or any(letter.isupper() for letter in word.text[1:])
+        or (following is not None and following.text[0].isupper())
     )

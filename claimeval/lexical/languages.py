@@ -119,6 +119,7 @@ def language_of(text: str) -> str | None:
         return _by_words(read, _LATIN)
     letters = {language: len(pattern.findall(read)) for language, pattern in _patterns().items()}
     if letters["ja"] >= _KANA * (letters["ja"] + letters["zh"]) > 0:
+        # Japanese can have more Han characters than kana; Chinese has kana only where it quotes.
         letters["ja"] += letters.pop("zh")
     main = max(letters, key=lambda language: letters[language])
     if main == "":
@@ -139,6 +140,7 @@ def _by_words(text: str, of: dict[str, str]) -> str | None:
     }
     best, *following = sorted(counts, key=lambda language: -counts[language])
     enough = counts[best] >= max(1 if of is not _LATIN else 2, _LEAST * len(words))
+    # A tie names no language: Danish and Swedish share "det", "som", "med" and "har".
     return best if enough and not (following and counts[following[0]] == counts[best]) else None
 
 

@@ -163,7 +163,11 @@ class PassageIndex:
         terms = self._terms(query)
         if not terms:
             return []
-        hashes = {self._hash_at(place) for place in without}
+        marks = ", ".join("?" * len(without))
+        rows = self._database.execute(
+            f"SELECT hash FROM passages WHERE place IN ({marks})", tuple(without)
+        )
+        hashes = {bytes(digest) for (digest,) in rows}
         found = list[int]()
         for place, digest in self._matches(terms, within):
             if digest not in hashes:
@@ -186,8 +190,12 @@ class PassageIndex:
         """Return the words of a query that are not common, in the language of FTS5."""
         words = _words(query)
         stems = self._stems(words)
-        common = self._common(stems.values())
+        asked = list(stems.values())
+        marks = ", ".join("?" * len(asked))
+        rows = self._database.execute(f"SELECT word FROM common WHERE word IN ({marks})", asked)
+        common = {word for (word,) in rows}
         rare = [word for word in words if stems.get(word) not in common]
+        # A question of common words alone, "what is the price", would otherwise find nothing.
         chosen = rare if len(rare) >= FEWEST else words
         terms = [f'"{word}"' for word in chosen]
         if is_unspaced_script(query):
@@ -210,12 +218,6 @@ class PassageIndex:
         )
         rows = database.execute("SELECT doc, term FROM temp.stems")
         return {words[number - 1]: term for number, term in rows}
-
-    def _common(self, stems: Iterable[str]) -> set[str]:
-        asked = list(stems)
-        marks = ", ".join("?" * len(asked))
-        rows = self._database.execute(f"SELECT word FROM common WHERE word IN ({marks})", asked)
-        return {word for (word,) in rows}
 
     def beside(self, place: int) -> tuple[int, ...]:
         """Return the places before and after a passage that are of the same document."""
@@ -250,11 +252,6 @@ class PassageIndex:
         query = f"SELECT coalesce(sum(length(text)), 0) FROM passages WHERE place IN ({marks})"
         (total,) = self._database.execute(query, numbers).fetchone()
         return int(total)
-
-    def _hash_at(self, place: int) -> bytes:
-        query = "SELECT hash FROM passages WHERE place = ?"
-        (digest,) = self._database.execute(query, (place,)).fetchone()
-        return bytes(digest)
 
 
 def _connect(path: Path | None) -> sqlite3.Connection:

@@ -66,14 +66,24 @@ class Citation(NamedTuple):
     cited: tuple[Cited, ...]
 
 
+_FILE = re.compile(r"[/\\]([^/\\?#]*[^\W\d_][^/\\?#]*\.[A-Za-z]\w{1,4})\Z")
+"""The name of a file at the end of a path, by which models cite it."""
+
+
 def names_of(contexts: Sequence[Document]) -> dict[str, tuple[int, ...]]:
-    """Return the ranks, from 1, of the contexts with each name: an id, a title or an address, as
-    `name_key` writes it. An id takes precedence over a title."""
+    """Return the ranks, from 1, of the contexts with each name: an id, a title, an address, or the
+    name of its file, as `name_key` writes it. An id takes precedence over a title, and a title over
+    the name of a file."""
     ranks: dict[str, tuple[int, ...]] = {}
+    for rank, document in enumerate(contexts, 1):
+        if file := _FILE.search(document.id):
+            ranks[name_key(file[1])] = (*ranks.get(name_key(file[1]), ()), rank)
+    titles: dict[str, tuple[int, ...]] = {}
     for rank, document in enumerate(contexts, 1):
         if document.title:
             title = name_key(document.title)
-            ranks[title] = (*ranks.get(title, ()), rank)
+            titles[title] = (*titles.get(title, ()), rank)
+    ranks |= titles
     ranks |= {name_key(document.id): (rank,) for rank, document in enumerate(contexts, 1)}
     return ranks
 
@@ -105,7 +115,7 @@ def of(sample: Sample, spans: Sequence[Span] | None = None) -> list[Citation]:
     ranks = names_of(contexts)
     numbers = numbers_of(sample)
     highest = max(len(sources or contexts), *map(int, numbers)) if numbers else len(sources)
-    found = marks(answer, ranks, highest)
+    found = marks(answer, ranks, highest, shown(sample))
     if not found:
         return []
     text = masked(answer)
@@ -115,35 +125,62 @@ def of(sample: Sample, spans: Sequence[Span] | None = None) -> list[Citation]:
         if has_words(text[slice(*span)])
     ]
 
-    absent = absent_sources(answer, ranks)
-
-    def meant(name: str) -> Cited:
-        """Return the contexts with this name or number, or what is known of it if there is none."""
-        if name in absent:
-            return Unread(absent[name])
-        if name.isdecimal() and sources:
-            if not 0 < int(name) <= len(sources):
-                return name
-            source = sources[int(name) - 1]
-            if not source:  # a gap in the list
-                return name
-            return ranks.get(name_key(source)) or Unread(source)
-        if name.isdecimal() and (sample.numbering is not None or name not in ranks):
-            return (numbers[name],) if name in numbers else name
-        if (place := _INDEX.fullmatch(name)) and name_key(name) not in ranks:
-            rank = int(place["index"]) + 1
-            return (rank,) if rank <= len(contexts) else name
-        is_address = _ADDRESS.fullmatch(name) is not None
-        return ranks.get(name_key(name)) or (Unread(name) if is_address else name)
-
+    names = _Names(sample, ranks, numbers, absent_sources(answer, ranks))
     citations = []
     for mark in found:
         before = bisect_right(spoken, mark.start, key=lambda sentence: sentence[0])
-        cited = tuple(dict.fromkeys(map(meant, mark.names)))
+        cited = tuple(dict.fromkeys(map(names.meant, mark.names)))
         citations.append(
             Citation(mark.start, mark.end, spoken[before - 1][1] if before else 1, cited)
         )
     return citations
+
+
+def shown(sample: Sample) -> tuple[str, ...]:
+    """Return the texts of a sample that its answer may quote brackets from."""
+    return (sample.full_question, *(context.text for context in sample.contexts or ()))
+
+
+class _Names(NamedTuple):
+    """What the names and numbers in the marks of an answer stand for."""
+
+    sample: Sample
+    ranks: Mapping[str, tuple[int, ...]]
+    """The ranks of the contexts by name."""
+    numbers: Mapping[str, int]
+    """The ranks by the numbers that the data print or imply."""
+    absent: Mapping[str, str]
+    """Sources of the answer's own list that are no contexts."""
+
+    def meant(self, name: str) -> Cited:
+        """Return the contexts with this name or number, or what is known of it if there is none."""
+        if name in self.absent:
+            return Unread(self.absent[name])
+        # A list of sources in the answer decides what its numbers mean, whatever the order of the
+        # contexts.
+        if name.isdecimal() and self.sample.sources:
+            return self._listed(int(name)) or name
+        # A context may have the id 7 and stand at another rank: its id is meant, unless the file
+        # says how marks count.
+        if name.isdecimal() and (self.sample.numbering is not None or name not in self.ranks):
+            return (self.numbers[name],) if name in self.numbers else name
+        ranks = self.ranks.get(name_key(name))
+        if ranks:
+            return ranks
+        # `co:0` and `turn1search0` count from 0.
+        if place := _INDEX.fullmatch(name):
+            rank = int(place["index"]) + 1
+            return (rank,) if rank <= len(self.sample.contexts or ()) else name
+        return Unread(name) if _ADDRESS.fullmatch(name) else name
+
+    def _listed(self, number: int) -> Cited | None:
+        """Return what the source with a number stands for; None if the list has no such number."""
+        sources = self.sample.sources
+        source = sources[number - 1] if 0 < number <= len(sources) else ""
+        # A list with the numbers 1 and 3 has a gap, which is an empty text.
+        if not source:
+            return None
+        return self.ranks.get(name_key(source)) or Unread(source)
 
 
 def cited_contexts(sample: Sample) -> frozenset[int]:
@@ -195,6 +232,7 @@ class CitedClaim(NamedTuple):
         names = list(cited)
         ranks = _ranks(names) & self.single.keys()
         one = or_([self.single[rank] for rank in ranks])
+        # A source that could not be read may be the one that supports the claim.
         if one is False and self.is_unread(names):
             return None
         if one is not False or len(ranks) < 2:
@@ -235,10 +273,17 @@ class CitationTable(NamedTuple):
     claims: list[CitedClaim]
     sentences: dict[int, CitedSentence]
     """By number, from 1."""
-    unplaced: list[CitedClaim]
-    """The claims whose sentences are not known."""
-    claiming: list[CitedSentence]
-    """The sentences with claims, and those that may have one whose sentence is not known."""
+
+    @property
+    def unplaced(self) -> list[CitedClaim]:
+        """The claims whose sentences are not known."""
+        return [claim for claim in self.claims if not claim.sentences]
+
+    @property
+    def claiming(self) -> list[CitedSentence]:
+        """The sentences with claims, and those that may have one whose sentence is not known."""
+        everywhere = bool(self.unplaced)
+        return [sentence for sentence in self.sentences.values() if sentence.claims or everywhere]
 
 
 @lru_cache(maxsize=1)
@@ -246,6 +291,8 @@ def table(m: Matrix) -> CitationTable:
     """Return the citations of a matrix, which all formulas read; made once."""
     spans = sentence_spans(m.sample)
     citations = of(m.sample, spans)
+    # The extractor numbers the sentences that the rule finds, and the data may have ends of their
+    # own.
     by_rule = sentences(m.sample.answer or "") if m.sample.sentence_ends else spans
     ranks = m.sample.ranks("contexts")
     cited: dict[int, dict[Cited, None]] = {}
@@ -264,20 +311,27 @@ def table(m: Matrix) -> CitationTable:
     for claim, cells, single, whole in zip(*columns, strict=True):
         numbers = _numbers(claim, by_rule, spans)
         names = tuple(dict.fromkeys(_all_of(cited, numbers)))
-        by_rank = dict(zip(ranks, cells, strict=True)), dict(zip(ranks, single, strict=True))
         unresolved: Truth = any(isinstance(name, str) for name in names)
+        # A claim of no known sentence may be the one whose mark names nothing.
         if not numbers and names_nothing:
             unresolved = None
-        founded = or_(single) or whole
-        claims.append(CitedClaim(numbers, names, *by_rank, whole, founded, unresolved))
+        claims.append(
+            CitedClaim(
+                sentences=numbers,
+                cited=names,
+                cells=dict(zip(ranks, cells, strict=True)),
+                single=dict(zip(ranks, single, strict=True)),
+                whole=whole,
+                founded=or_(single) or whole,
+                unresolved=unresolved,
+            )
+        )
         for number in numbers:
             by_sentence.setdefault(number, []).append(claims[-1])
     numbered = {
         n: CitedSentence(tuple(cited.get(n, ())), by_sentence[n]) for n in sorted(by_sentence)
     }
-    unplaced = [claim for claim in claims if not claim.sentences]
-    claiming = [sentence for sentence in numbered.values() if sentence.claims or unplaced]
-    return CitationTable(citations, claims, numbered, unplaced, claiming)
+    return CitationTable(citations, claims, numbered)
 
 
 def _all_of(cited: Mapping[int, Mapping[Cited, None]], numbers: Iterable[int]) -> Iterator[Cited]:
@@ -356,7 +410,9 @@ def checked(result: SampleResult) -> list[CheckedCitation]:
 
 
 def _checked(
-    contexts: Sequence[Document], claims: Sequence[CitedClaim], cited: Cited
+    contexts: Sequence[Document],
+    claims: Sequence[CitedClaim],
+    cited: Cited,
 ) -> tuple[Truth, str]:
     """Return whether what a name means supports the claims of a sentence, and this in words."""
     if isinstance(cited, str):
@@ -513,11 +569,7 @@ def of_claims(result: SampleResult) -> list[ClaimCitations]:
         rank: document.id
         for rank, document in zip(m.sample.ranks("contexts"), documents, strict=True)
     }
-    named: dict[str, list[str]] = {}
-    for one in result.whole:
-        if one.against == "contexts" and one.support == "supported":
-            cites = chain.from_iterable(verdict.cites for verdict in one.verdicts)
-            named[one.subject] = [*dict.fromkeys(cites)]
+    named = _named_by_judges(result)
     found = []
     for claim, known in zip(m.claims_of("answer"), table(m).claims, strict=True):
         cited = [ids[rank] for rank in sorted(_ranks(known.cited)) if rank in ids]
@@ -526,6 +578,17 @@ def of_claims(result: SampleResult) -> list[ClaimCitations]:
         supporting = supporting or named.get(claim.id, [])
         found.append(ClaimCitations(claim.id, _kind(known), tuple(cited), tuple(supporting)))
     return found
+
+
+def _named_by_judges(result: SampleResult) -> dict[str, list[str]]:
+    """Return by claim the documents that judges of all contexts together named as its support."""
+    named: dict[str, list[str]] = {}
+    for one in result.whole:
+        if one.against == "contexts" and one.support == "supported":
+            cites = chain.from_iterable(verdict.cites for verdict in one.verdicts)
+            # In the order of the judges, each document once: three judges cite the same.
+            named[one.subject] = [*dict.fromkeys(cites)]
+    return named
 
 
 def _kind(claim: CitedClaim) -> CitationKind:
@@ -590,6 +653,8 @@ def precision(m: Matrix) -> FormulaResult:
     for sentence in citations.sentences.values():
         for name in sentence.cited:
             if isinstance(name, str):
+                # A mark that names nothing counts against precision, as a citation that a reader
+                # cannot follow.
                 truths.append(False)
             elif sentence.claims or citations.unplaced:
                 here = [claim.supported_by([name]) for claim in sentence.claims]
@@ -622,6 +687,7 @@ def alce_precision(m: Matrix) -> FormulaResult:
         for name in sentence.cited:
             others = [other for other in sentence.cited if other != name]
             alone = supported is not False and _entailed(sentence, [name], m)
+            # ALCE's rule: a citation is redundant if the others support the sentence without it.
             needed = not others or (alone is not True and not_(_entailed(sentence, others, m)))
             truths.append(and_(supported, or_([alone, needed])))
     return truths
@@ -653,6 +719,7 @@ def _mean_support(m: Matrix, counted: Sequence[CitedSentence]) -> FormulaResult:
     ends = [list(_grades(sentence, table(m).unplaced)) for sentence in counted]
     if not ends:
         return []
+    # A sentence that may or may not have one more claim is in the bounds only.
     known = [grades[0] for grades in ends if min(grades) == max(grades)]
     if not known:
         return None
@@ -670,12 +737,13 @@ def _grades(sentence: CitedSentence, unplaced: Sequence[CitedClaim]) -> Iterator
     possible = [here]
     if unplaced:
         possible.append(here + [claim.support(sentence.cited[0]) for claim in unplaced])
-    for cells in possible:
+    for cells in filter(None, possible):
         for unknown in (0.0, 1.0) if None in cells else (0.0,):
-            values = [unknown if cell is None else cell for cell in cells]
-            if not values:
-                continue
-            if min(values) == 1:
-                yield 1.0
-            else:
-                yield 0.5 if max(values) > 0 else 0.0
+            yield _grade([unknown if cell is None else cell for cell in cells])
+
+
+def _grade(supports: Sequence[float]) -> float:
+    """Return the support of a sentence: 1 if all its claims have it, 0.5 if some, 0 if none."""
+    if min(supports) == 1:
+        return 1.0
+    return 0.5 if max(supports) > 0 else 0.0

@@ -138,7 +138,11 @@ DERIVED = {
     row.name: row
     for row in (
         DerivedMetric(
-            "f1", (_P, _Q), formulas.f1, "harmonic mean of correctness and coverage", zero_with=_Q
+            "f1",
+            (_P, _Q),
+            formulas.f1,
+            "harmonic mean of correctness and coverage",
+            zero_with=_Q,
         ),
         DerivedMetric(
             "claim_recall",
@@ -345,7 +349,10 @@ def _custom_and_built_in(specs: Sequence[str | Metric]) -> Sequence[Metric]:
 
 
 def resolve_derived(
-    chosen: MetricSelection, *, per_document: bool | Literal["cited"], three_way: bool
+    chosen: MetricSelection,
+    *,
+    per_document: bool | Literal["cited"],
+    three_way: bool,
 ) -> tuple[str, ...]:
     """Return the names of a run's derived metrics. Raises UsageError for one that the verdicts do
     not allow.
@@ -353,17 +360,7 @@ def resolve_derived(
     By default, with verdicts on single documents, these are all metrics that the chosen rows allow.
     """
     if chosen.derived is None:
-        pairs = {(metric.claims_of, metric.against) for metric in chosen.rows}
-        possible = [
-            derived(name)
-            for name in WITH_DOCUMENTS
-            if per_document is True and set(derived(name).pairs) <= pairs
-        ]
-        return tuple(
-            row.name
-            for row in possible
-            if row.readable(per_document=per_document, three_way=three_way)
-        )
+        return _with_documents(chosen.rows, three_way) if per_document is True else ()
     for row in map(derived, chosen.derived):
         if not row.readable(per_document=per_document, three_way=True):
             raise UsageError(f"{row.name} needs a verdict for each document; add --per-document")
@@ -373,6 +370,15 @@ def resolve_derived(
                 " such as three_way"
             )
     return chosen.derived
+
+
+def _with_documents(rows: Iterable[Metric], three_way: bool) -> tuple[str, ...]:
+    """Return the names of the derived metrics that verdicts on single documents allow beside these
+    metrics."""
+    pairs = {(metric.claims_of, metric.against) for metric in rows}
+    possible = [row for row in map(derived, WITH_DOCUMENTS) if set(row.pairs) <= pairs]
+    readable = [row for row in possible if row.readable(per_document=True, three_way=three_way)]
+    return tuple(row.name for row in readable)
 
 
 def scores(names: Sequence[str], matrix: Matrix, covered: int | None = None) -> dict[str, Score]:
@@ -417,13 +423,21 @@ def best(scores: Mapping[int, Score]) -> Score:
     defined = {
         number: score for number, score in scores.items() if score.value is not None
     } or scores
+    # Of equal scores the one with more verdicts, then the first, so that a run again says the same.
     number = min(defined, key=lambda n: (-(defined[n].value or 0.0), -(defined[n].judged or 0), n))
-    ends = [score.bounds for score in scores.values() if score.bounds]
     highest = defined[number].model_copy(update={"alternative": number})
-    together = (max(low for low, _ in ends), max(high for _, high in ends)) if ends else None
+    together = _highest_bounds(scores.values())
     return (
         highest if together == highest.bounds else highest.model_copy(update={"bounds": together})
     )
+
+
+def _highest_bounds(scores: Iterable[Score]) -> tuple[float, float] | None:
+    """Return the bounds of the maximum of scores; None if none of them has bounds."""
+    ends = [score.bounds for score in scores if score.bounds]
+    if not ends:
+        return None
+    return max(low for low, _ in ends), max(high for _, high in ends)
 
 
 def missing_reasons(name: str, score: Score, result: SampleResult) -> list[Reason]:
@@ -446,9 +460,12 @@ def _score(row: DerivedMetric, matrix: Matrix, whole: Matrix | None = None) -> S
     """Return the score of a matrix; `whole` has all gold answers, if the matrix has one of them."""
     if reason := matrix.lack(row.pairs):
         zero = METRICS[row.zero_with] if row.zero_with else None
+        # F1 is 0, and not undefined, for an answer without claims if the gold answer has some that
+        # it lacks.
         if reason == "no_claims" and zero and (whole or matrix).supports_none(zero):
             return Score.share(0.0, bounds=(0.0, 0.0))
         return Score.undefined(reason)
+    # An answer without a single mark is no bad citer: it was not asked to cite.
     if row.cites and not citations.table(matrix).citations:
         return Score.undefined("no_citations")
     value = row.formula(matrix)

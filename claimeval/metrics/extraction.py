@@ -25,7 +25,7 @@ from claimeval.statistics.bootstrap import (
     cluster_sums,
     quotient,
 )
-from claimeval.statistics.formatting import signed, signed_interval
+from claimeval.statistics.formatting import digits_of, signed, signed_interval
 from claimeval.types.clusters import cluster_of
 from claimeval.types.estimates import Estimate
 from claimeval.types.records import Claim, Part, Reason, SampleResult, Score
@@ -82,7 +82,12 @@ def ratio_score(name: str, hits: int, of: int) -> Score:
     if not of:
         return Score.undefined("no_evidence", unit)
     return Score(
-        value=hits / of, unit=unit, hits=hits, judged=of, total=of, bounds=(hits / of, hits / of)
+        value=hits / of,
+        unit=unit,
+        hits=hits,
+        judged=of,
+        total=of,
+        bounds=(hits / of, hits / of),
     )
 
 
@@ -120,7 +125,11 @@ class RatioTally:
         if name.endswith("_lost") and of < FEW:
             because = f"n = {of}, too few"
             return Ratio(
-                because=because, hits=hits, total=of, n=len(rows), clusters=len(set(clusters))
+                because=because,
+                hits=hits,
+                total=of,
+                n=len(rows),
+                clusters=len(set(clusters)),
             )
         support = (0.0, math.inf if name in UNITS else 1.0)
         columns = rows[:, 0].tolist(), rows[:, 1].tolist()
@@ -202,7 +211,12 @@ def ratio_difference(
 
     if len(first) and np.array_equal(first, second):
         return Estimate(
-            value=0.0, low=0.0, high=0.0, n=len(first), clusters=len(set(clusters)), ends="interval"
+            value=0.0,
+            low=0.0,
+            high=0.0,
+            n=len(first),
+            clusters=len(set(clusters)),
+            ends="interval",
         )
     both = np.hstack([first, second])
     resampling = Resampling(level=level)
@@ -220,10 +234,15 @@ def ratio_difference(
         mask = np.isfinite(per_text)
         keys = [key for key, keep in zip(clusters, mask, strict=True) if keep]
         interval = difference_interval(
-            per_text[mask].tolist(), clusters=keys, resampling=resampling
+            per_text[mask].tolist(),
+            clusters=keys,
+            resampling=resampling,
         )
         difference = replace(
-            difference, low=interval.low, high=interval.high, because=interval.because
+            difference,
+            low=interval.low,
+            high=interval.high,
+            because=interval.because,
         )
     return Estimate.of(difference)
 
@@ -305,15 +324,19 @@ class ExaminedClaims:
             if a and a != b:
                 difference = ratio_difference(a, b, clusters, level=SURE)
                 if difference.low is not None and difference.low > margin:
+                    digits = digits_of(difference.reported)
                     return (
-                        f"{measure} {signed(difference.value)}"
+                        f"{measure} {signed(difference.value, digits)}"
                         f" {signed_interval(difference.reported)}"
                     )
         return None
 
 
 def metric_summary(
-    name: str, ratio: Ratio, missing: Mapping[Reason, int], texts: int
+    name: str,
+    ratio: Ratio,
+    missing: Mapping[Reason, int],
+    texts: int,
 ) -> MetricSummary:
     """Return a ratio as the summary of a metric, whose mean is the ratio of sums over all texts.
 

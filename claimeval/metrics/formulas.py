@@ -119,7 +119,9 @@ class Matrix:
         return [[_truth(cell, label) for cell in row] for row in self.cells(of)]
 
     def cells(
-        self, of: Part, evidence: Iterable[Evidence] | None = None
+        self,
+        of: Part,
+        evidence: Iterable[Evidence] | None = None,
     ) -> list[list[Assessment | None]]:
         """Return for each claim of a part its assessments against this evidence, by default each
         single context."""
@@ -357,23 +359,25 @@ def nuggets(vital: float, okay: float, *, strict: bool) -> Formula:
     possible labels of these and other unassessed claims.
     """
 
+    def weights(m: Matrix) -> list[tuple[float, float]]:
+        """Return the least and the highest weight of each claim of the gold answer."""
+        # With equal weights nobody needs to be asked which claims are vital.
+        if vital == okay:
+            return [(vital, vital)] * len(m.claims_of("reference"))
+        ends = {None: (okay, vital), True: (vital, vital), False: (okay, okay)}
+        return [ends[is_vital] for is_vital in m.labeled("reference", ASKED)]
+
     def formula(m: Matrix) -> FormulaResult:
         """Return the weighted share of nuggets that the answer supports."""
-        importance = (
-            m.labeled("reference", ASKED)
-            if vital != okay
-            else [True] * len(m.claims_of("reference"))
-        )
         if strict:
             support = [None if s is None else float(s) for s in m.labeled("reference", "answer")]
         else:
             support = m.support("reference", "answer")
-        ends = {None: (okay, vital), True: (vital, vital), False: (okay, okay)}
-        weights = [ends[v] for v in importance]
-        rows = [(w, s) for w, s in zip(weights, support, strict=True) if max(w)]
+        rows = [(w, s) for w, s in zip(weights(m), support, strict=True) if max(w)]
         judged = [(low, s) for (low, high), s in rows if low == high and s is not None]
         if not judged:
             return None if rows else []
+        # Only claims whose weight is sure; the others are in the bounds.
         value = sum(w * s for w, s in judged) / sum(w for w, _ in judged)
         low = _lowest_mean([(w, s or 0.0) for w, s in rows])
         high = 1 - _lowest_mean([(w, 0.0 if s is None else 1 - s) for w, s in rows])

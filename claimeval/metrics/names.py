@@ -142,6 +142,7 @@ def number_of(name: str) -> Number | None:
     known = numbers()
     if name in known:
         return known[name]
+    name = re.sub(r"_at_recall_(?=[01]\.\d+$)", "@", name)  # as trec_eval prints it
     named = re.sub(r"@\d+$", "@K", name)
     own = _own()
     printed = re.sub(r"[._]\d+$", "", name)  # P_10, as trec_eval prints it, or P.10
@@ -162,6 +163,10 @@ def _spellings(name: str) -> frozenset[str]:
     without = _AT_END.sub("", plain) if len(plain) > 4 else plain
     topped = _TOP.sub("topk", plain)
     bare = plain.removesuffix("score") if len(plain) > 9 else plain
+    # Classes of DeepEval and Azure, as in `ContextualPrecisionMetric` and `RelevanceEvaluator`.
+    for suffix in ("metric", "evaluator"):
+        bare = bare.removesuffix(suffix) if len(bare) > len(suffix) + 4 else bare
+    bare = bare.removeprefix("builtin")  # of Bedrock, as in `Builtin.ContextCoverage`
     return frozenset({plain, without, topped, bare} - {""})
 
 
@@ -193,7 +198,8 @@ def other_command(name: str) -> str | None:
     """Return what another command does under a name that is no metric here; None if it is no such
     name."""
     sentences: dict[str, str] = _content("names.yaml")["commands"]
-    return next((text for known, text in sentences.items() if key(known) == key(name)), None)
+    looked_up = _spellings(name)
+    return next((text for known, text in sentences.items() if key(known) in looked_up), None)
 
 
 def elsewhere(name: str) -> str | None:
@@ -224,6 +230,11 @@ def unknown(kind: str, name: str, allowed: Iterable[str]) -> UsageError:
         name: The name as it was typed.
         allowed: The names that the command has.
     """
+    allowed = list(allowed)
+    # Case aside it is a name of this command, whatever the name means elsewhere.
+    alike = [one for one in allowed if one.casefold() == name.casefold()]
+    if len(alike) == 1:
+        return UsageError(f"unknown {kind} {name!r}. Did you mean {alike[0]!r}?")
     if known := elsewhere(name):
         return UsageError(f"unknown {kind} {name!r}: {known}")
     return unknown_name(kind, name, allowed)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from claimeval.lexical.citations import printed_label
+from claimeval.lexical.citations import numbered_heads, printed_label
 from claimeval.types.records import Document, Sample
 
 
@@ -38,30 +38,33 @@ def numbers_of(sample: Sample) -> Mapping[str, int]:
 
 
 def printed_numbers(contexts: Sequence[Document]) -> Numbers | None:
-    """Return the numbers that are printed before the texts or titles of all contexts; None if one
-    has none, or two the same."""
+    """Return the numbers that are printed before the texts or titles of contexts; None if fewer
+    than half have one, or two the same."""
     labels = [printed_label(each.text) or printed_label(each.title or "") for each in contexts]
-    found = [label for label in labels if label is not None]
-    if len(found) < len(contexts):
+    found = {rank: label for rank, label in enumerate(labels, 1) if label is not None}
+    if len(found) < len(contexts) and (heads := numbered_heads([each.text for each in contexts])):
+        return _distinct(dict(enumerate(heads, 1)), is_certain=False)
+    # A passage that was added after the others were labelled has no number.
+    if len(found) < max(2, len(contexts) / 2) and len(found) < len(contexts):
         return None
-    is_certain = not any(label.is_item for label in found)
-    return _distinct([label.number for label in found], is_certain=is_certain)
+    is_certain = len(found) == len(contexts) and not any(label.is_item for label in found.values())
+    numbers = {rank: label.number for rank, label in found.items()}
+    return _distinct(numbers, is_certain=is_certain)
 
 
 def id_numbers(contexts: Sequence[Document]) -> Numbers | None:
     """Return the numbers in the ids of all contexts, the last of each; None if one has none, or two
     the same."""
-    numbers: list[str] = []
-    for context in contexts:
+    numbers: dict[int, str] = {}
+    for rank, context in enumerate(contexts, 1):
         digits = re.findall(r"\d+", context.id)
         if not digits:
             return None
-        numbers.append(str(int(digits[-1])))
+        numbers[rank] = str(int(digits[-1]))
     return _distinct(numbers, is_certain=all(context.id.isdecimal() for context in contexts))
 
 
-def _distinct(numbers: Sequence[str], *, is_certain: bool) -> Numbers | None:
-    if not numbers or len(set(numbers)) < len(numbers):
-        return None
-    ranks = {number: rank for rank, number in enumerate(numbers, 1)}
-    return Numbers(ranks, is_certain)
+def _distinct(numbers: Mapping[int, str], *, is_certain: bool) -> Numbers | None:
+    """Return the ranks of numbers, which are by rank; None if two are the same."""
+    ranks = {number: rank for rank, number in numbers.items()}
+    return Numbers(ranks, is_certain) if ranks and len(ranks) == len(numbers) else None

@@ -121,7 +121,11 @@ _TABLE: tuple[tuple[str, Part, Part, str, str | None], ...] = (
 )
 METRICS = {
     name: Metric(
-        name=name, claims_of=claims_of, against=against, description=description, prompt=prompt
+        name=name,
+        claims_of=claims_of,
+        against=against,
+        description=description,
+        prompt=prompt,
     )
     for name, claims_of, against, description, prompt in _TABLE
 }
@@ -200,7 +204,11 @@ def _clear(row: Metric) -> Metric:
 
 
 def metric_names(metrics: str | Iterable[str | Metric]) -> tuple[str | Metric, ...]:
-    """Return metrics one by one, given as a list or as one text with commas."""
+    """Return metrics one by one, given as a list or as one text with commas. Raises UsageError for
+    a text with semicolons."""
+    if isinstance(metrics, str) and ";" in metrics:
+        meant = metrics.replace(";", ",")
+        raise UsageError(f"metrics {metrics!r}: separate them with commas, as in {meant}")
     return tuple(metrics.split(",")) if isinstance(metrics, str) else tuple(metrics)
 
 

@@ -16,7 +16,7 @@ from claimeval.metrics.derived import scores as derived_scores
 from claimeval.metrics.formulas import Matrix
 from claimeval.metrics.rows import Metric
 from claimeval.statistics import Resampling, mean_interval
-from claimeval.statistics.formatting import decimal, interval
+from claimeval.statistics.formatting import decimal, digits_of, interval
 from claimeval.types import html
 from claimeval.types.estimates import Ends, Estimate
 from claimeval.types.records import (
@@ -76,7 +76,9 @@ def _share_of(labels: Sequence[Label | None]) -> Score:
 
 
 def unasked(
-    metrics: Sequence[Metric], sample: Sample, claims: Sequence[Claim]
+    metrics: Sequence[Metric],
+    sample: Sample,
+    claims: Sequence[Claim],
 ) -> dict[tuple[Part, Part], list[Assessment]]:
     """Return the assessments against empty parts, which support no claim, so that no judge is
     asked."""
@@ -100,7 +102,9 @@ def unasked(
 
 
 def scores(
-    metrics: Sequence[Metric], result: SampleResult, derived: Sequence[str] = ()
+    metrics: Sequence[Metric],
+    result: SampleResult,
+    derived: Sequence[str] = (),
 ) -> dict[str, Score]:
     """Return the scores of a sample's claims and assessments, by metric. `derived` has names of
     derived metrics."""
@@ -134,6 +138,8 @@ def without_lost(metrics: Sequence[Metric], result: SampleResult) -> SampleResul
     parts = {metric.name: (metric.claims_of, metric.against) for metric in metrics}
     failed: dict[tuple[Part, Part], list[Reason]] = {}
     for pair, assessments in result.columns().items():
+        # An abstention is a judgment; a timeout is none, and a gate must not pass on half of an
+        # answer.
         reasons_of_pair = [a.unassessed for a in assessments if a.unassessed]
         failed[pair] = [r for r in reasons_of_pair if r not in NOT_APPLICABLE | ABSTAINED]
     scored = dict(result.scores)
@@ -242,8 +248,13 @@ class MetricSummary(Record):
         """Number of claims on which judges or the panel abstained."""
         return abstentions(self.unassessed)
 
+    @property
+    def mean_in_words(self) -> str:
+        """The mean with the decimals of its interval; a dash if it is undefined."""
+        return decimal(self.mean, digits_of(self.reported))
+
     def __repr__(self) -> str:
-        value = f"undefined ({self.because})" if self.mean is None else decimal(self.mean)
+        value = f"undefined ({self.because})" if self.mean is None else self.mean_in_words
         ends = f", {ends_in_words(self)}" if self.reported else ""
         return f"<MetricSummary {value}{ends}, n {self.n}, missing {sum(self.missing.values())}>"
 
@@ -253,7 +264,7 @@ class MetricSummary(Record):
         """Show the mean with its ends and counts."""
         head = ("mean", "95% interval", "n", "missing", "supported", "judged")
         counts = (self.n, sum(self.missing.values()), self.hits, self.judged)
-        row = (decimal(self.mean), ends_in_words(self), *map(str, counts))
+        row = (self.mean_in_words, ends_in_words(self), *map(str, counts))
         return html.shown(html.table(head, [row]))
 
 
@@ -339,6 +350,7 @@ class MetricTally:
         self._unit = score.unit
         for reason in unassessed:
             self._unassessed[reason] += 1
+        # Metrics such as perplexity count nothing, and must not be shown as 0 of 0 claims.
         self._counted |= score.total is not None
         self._hits += score.hits or 0
         self._judged += score.judged or 0
@@ -451,7 +463,10 @@ def bounds_of(score: Score) -> tuple[float, float] | None:
 
 
 def failure_rate(
-    missing: Mapping[Reason, int], unassessed: Mapping[Reason, int], samples: int, total: int
+    missing: Mapping[Reason, int],
+    unassessed: Mapping[Reason, int],
+    samples: int,
+    total: int,
 ) -> float:
     """Return the larger of the shares of samples and of claims that were lost to failures.
 
@@ -475,7 +490,9 @@ def undefined(units: Mapping[str, str], because: Reason) -> dict[str, Score]:
 
 
 def defined(
-    values: Mapping[str, float | None], units: Mapping[str, str], because: Reason = "no_evidence"
+    values: Mapping[str, float | None],
+    units: Mapping[str, str],
+    because: Reason = "no_evidence",
 ) -> dict[str, Score]:
     """Return the scores of a sample by metric. `because` is the reason for values that are None."""
     return {

@@ -69,6 +69,7 @@ def label_scale(
     try:
         return tuple(sorted(ordered))
     except TypeError:
+        # Labels of two kinds, as True and "unsure", have no order; any fixed one will do.
         return tuple(sorted(distinct, key=repr))
 
 
@@ -165,6 +166,8 @@ def cohen_kappa(
     tables, rated = _label_pairs(a, b, scale)
     cells = tables.reshape(len(a), size, size)
     shares = (cells.sum(axis=1) + cells.sum(axis=2)) / 2
+    # Steps on the scale, not differences of values: grades 1, 2, 5 are one apart each, as in
+    # scikit-learn.
     steps = np.abs(np.subtract.outer(np.arange(size), np.arange(size))).astype(np.float64)
     disagreement = {"unweighted": np.minimum(steps, 1), "linear": steps, "quadratic": steps**2}
     if weights not in disagreement:
@@ -172,7 +175,14 @@ def cohen_kappa(
     cost = disagreement[weights]
     coefficient = partial(_kappa, cost=cost)
     return _estimate(
-        tables, rated, coefficient, _ONE_LABEL, clusters, counts, resampling, shares=shares
+        tables,
+        rated,
+        coefficient,
+        _ONE_LABEL,
+        clusters,
+        counts,
+        resampling,
+        shares=shares,
     )
 
 
@@ -203,6 +213,7 @@ def kappa_difference(
     (first, rated), (second, also) = (
         _label_pairs(human, rater, scale) for rater in (before, after)
     )
+    # An item that one of the three did not label is in neither kappa.
     used = rated & also
     keys = keys_of(clusters, used)
     width = len(scale) ** 2
@@ -305,7 +316,14 @@ def gwet_ac1(
 
     reason = "only one label is used" if (pairs > 0).any() else "no item has two labels"
     found = _estimate(
-        rows, raters > 0, coefficient, reason, clusters, counts, resampling, rated=pairs > 0
+        rows,
+        raters > 0,
+        coefficient,
+        reason,
+        clusters,
+        counts,
+        resampling,
+        rated=pairs > 0,
     )
     if found.value is None or found.low is None or found.high is None:
         return found
@@ -464,7 +482,10 @@ def _estimate(
 
 
 def _rare_because(
-    shares: Floats, times: Integers, clusters: Sequence[Hashable] | None, least: int
+    shares: Floats,
+    times: Integers,
+    clusters: Sequence[Hashable] | None,
+    least: int,
 ) -> str | None:
     """Return the reason if the items of all labels but the most frequent one are too few, or in too
     few clusters."""

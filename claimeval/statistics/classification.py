@@ -72,7 +72,10 @@ class Calibration:
 
 
 def calibration(
-    probabilities: Sequence[float | None], truths: Sequence[bool | None], *, bins: int = 10
+    probabilities: Sequence[float | None],
+    truths: Sequence[bool | None],
+    *,
+    bins: int = 10,
 ) -> Calibration:
     """Compare predicted probabilities with the truth, in bins of equal width.
 
@@ -91,21 +94,25 @@ def calibration(
     grouped: dict[int, list[tuple[float, bool]]] = {}
     for probability, truth in zip(probabilities, truths, strict=True):
         if probability is not None and truth is not None:
+            # A probability of 1 would be alone in a bin beyond the last.
             grouped.setdefault(min(int(probability * bins), bins - 1), []).append(
                 (probability, truth)
             )
-    filled = []
-    for _, items in sorted(grouped.items()):
-        share = sum(truth for _, truth in items) / len(items)
-        ends = wilson_interval(share, len(items))
-        mean = math.fsum(probability for probability, _ in items) / len(items)
-        filled.append(CalibrationBin(len(items), mean, share, ends.low, ends.high))
+    filled = [_calibration_bin(items) for _, items in sorted(grouped.items())]
     if not (n := sum(group.n for group in filled)):
         return Calibration(0, (), None, None)
     error = math.fsum(group.n * abs(group.share - group.probability) for group in filled) / n
     assessed = itertools.chain.from_iterable(grouped.values())
     squares = math.fsum((probability - truth) ** 2 for probability, truth in assessed)
     return Calibration(n, tuple(filled), error, squares / n)
+
+
+def _calibration_bin(items: Sequence[tuple[float, bool]]) -> CalibrationBin:
+    """Return what items, each with its probability and truth, say together."""
+    share = sum(truth for _, truth in items) / len(items)
+    ends = wilson_interval(share, len(items))
+    mean = math.fsum(probability for probability, _ in items) / len(items)
+    return CalibrationBin(len(items), mean, share, ends.low, ends.high)
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,38 +182,46 @@ def binary_report(
     predicted = np.array([bool(judge[i]) for i in rated], dtype=bool)
     truth = np.array([bool(human[i]) for i in rated], dtype=bool)
     keys = None if clusters is None else [clusters[i] for i in rated]
-    columns = [predicted & truth, predicted & ~truth, ~predicted & truth, ~predicted & ~truth]
-    cells = np.column_stack(columns).astype(np.float64)
 
     def share(hits: Mask, of: Mask) -> IntervalEstimate:
         """Return the proportion of `hits` among `of`."""
         return ratio_interval(hits.tolist(), of.tolist(), clusters=keys, resampling=resampling)
 
-    f1 = _f1(predicted & truth, predicted ^ truth, keys, resampling)
-    kappa = cohen_kappa(predicted.tolist(), truth.tolist(), clusters=keys, resampling=resampling)
-    pairs = zip(human, [None] * len(human) if probabilities is None else probabilities, strict=True)
-    scored = [(bool(y), p, i) for i, (y, p) in enumerate(pairs) if y is not None and p is not None]
-    outcomes = [outcome for outcome, _, _ in scored]
-    scores = [score for _, score, _ in scored]
-    groups = [i if clusters is None else clusters[i] for *_, i in scored]
+    of_probabilities = None
+    if probabilities is not None:
+        of_probabilities = _auroc_of_labels(human, probabilities, clusters, resampling.level)
     return BinaryReport(
         accuracy=share(predicted == truth, np.ones_like(predicted)),
         balanced_accuracy=_balanced_accuracy(predicted, truth, keys, resampling),
         precision=share(predicted & truth, predicted),
         recall=share(predicted & truth, truth),
         specificity=share(~predicted & ~truth, ~truth),
-        f1=f1,
-        kappa=kappa,
-        auroc=(
-            None
-            if probabilities is None
-            else auroc(outcomes, scores, clusters=groups, level=resampling.level)
-        ),
-        true_positives=int(cells[:, 0].sum()),
-        false_positives=int(cells[:, 1].sum()),
-        false_negatives=int(cells[:, 2].sum()),
-        true_negatives=int(cells[:, 3].sum()),
+        f1=_f1(predicted & truth, predicted ^ truth, keys, resampling),
+        kappa=cohen_kappa(predicted.tolist(), truth.tolist(), clusters=keys, resampling=resampling),
+        auroc=of_probabilities,
+        true_positives=int((predicted & truth).sum()),
+        false_positives=int((predicted & ~truth).sum()),
+        false_negatives=int((~predicted & truth).sum()),
+        true_negatives=int((~predicted & ~truth).sum()),
         unassessed=sum(label is not None for label in human) - len(rated),
+    )
+
+
+def _auroc_of_labels(
+    human: Sequence[bool | None],
+    probabilities: Sequence[float | None],
+    clusters: Sequence[Hashable] | None,
+    level: float,
+) -> IntervalEstimate:
+    """Return the area of the items that have a human label and a probability, which a claim that
+    the judge abstained on may have too."""
+    pairs = enumerate(zip(human, probabilities, strict=True))
+    scored = [(i, bool(y), p) for i, (y, p) in pairs if y is not None and p is not None]
+    return auroc(
+        [outcome for _, outcome, _ in scored],
+        [probability for _, _, probability in scored],
+        clusters=[i if clusters is None else clusters[i] for i, _, _ in scored],
+        level=level,
     )
 
 
@@ -281,6 +296,7 @@ def _balanced_accuracy(
         return without_interval(value, n, count, level, reason)
     spreads = math.sqrt(float((p.residuals**2).sum()) * float((q.residuals**2).sum()))
     together = float((p.residuals * q.residuals).sum())
+    # A negative correlation of few clusters would narrow the interval by chance.
     correlation = max(0.0, together / spreads) if spreads > 0 else 0.0
 
     def combined(of_recall: float, of_specificity: float) -> float:
@@ -322,6 +338,7 @@ def _side(hits: Mask, of: Mask, codes: Integers, level: float) -> _Side | None:
     if rate is None:
         return None
     groups = len(np.unique(used))
+    # If each item is a cluster, the variance is p (1 - p) and not estimated from the data.
     is_estimated = groups < len(used) and 0 < rate.share < 1
     freedom = max(1, groups - 1) if is_estimated else None
     widening = critical_value(level, freedom) / critical_value(level)
@@ -336,13 +353,19 @@ def _side(hits: Mask, of: Mask, codes: Integers, level: float) -> _Side | None:
 
 
 def _f1(
-    hits: Mask, errors: Mask, clusters: Sequence[Hashable] | None, resampling: Resampling
+    hits: Mask,
+    errors: Mask,
+    clusters: Sequence[Hashable] | None,
+    resampling: Resampling,
 ) -> IntervalEstimate:
     """Return 2 TP / (2 TP + FP + FN) as a ratio of sums, which has the guards of one: resampling
     alone covers 81% if hardly any item is an error."""
     twice = hits.astype(np.float64) * 2
     estimate = ratio_interval(
-        twice.tolist(), (twice + errors).tolist(), clusters=clusters, resampling=resampling
+        twice.tolist(),
+        (twice + errors).tolist(),
+        clusters=clusters,
+        resampling=resampling,
     )
     because = estimate.because
     if estimate.value is None:
@@ -409,7 +432,13 @@ def auroc(
     shortfall = np.abs(placements - round(area)) / np.where(truth, positives, negatives)
     spread = _with_unseen(error, area, np.bincount(codes, shortfall).astype(np.float64), smaller)
     return share_estimate(
-        area, error, spread, n=len(outcomes), clusters=smaller, freedom=smaller - 1, level=level
+        area,
+        error,
+        spread,
+        n=len(outcomes),
+        clusters=smaller,
+        freedom=smaller - 1,
+        level=level,
     )
 
 
@@ -498,14 +527,25 @@ def correlation(
     distinct, occurrences = distinct_rows(rows)
     left_out = _pearson(rows.sum(axis=0) - distinct)
     interval = bca_interval(
-        estimate.value, replicates, left_out, occurrences, len(rows), resampling.level
+        estimate.value,
+        replicates,
+        left_out,
+        occurrences,
+        len(rows),
+        resampling.level,
     )
     if interval is None:
         reason = "nothing varies between resamples"
         return without_interval(estimate.value, len(x), len(rows), resampling.level, reason)
     error = float(np.nanstd(replicates, ddof=1))
     return IntervalEstimate(
-        estimate.value, *interval, len(x), "bca", error, len(rows), resampling.level
+        estimate.value,
+        *interval,
+        len(x),
+        "bca",
+        error,
+        len(rows),
+        resampling.level,
     )
 
 
@@ -518,6 +558,7 @@ def midranks(values: Floats) -> Floats:
 
 def _moments(x: Floats, y: Floats) -> Floats:
     if len(x):
+        # Scores near 1e9 would lose their digits in sums of squares.
         x = x - x.mean()
         y = y - y.mean()
     return np.column_stack([np.ones(len(x)), x, y, x * x, x * y, y * y])
@@ -527,6 +568,7 @@ def _pearson(sums: Floats) -> Floats:
     count, x, y, xx, xy, yy = (sums[:, column] for column in range(6))
     spread_x = count * xx - x * x
     spread_y = count * yy - y * y
+    # Moments about the mean cancel to about 1e-16 of their size where all values are equal.
     tiny = 1e-12 * np.maximum(count * np.maximum(xx, yy), 1e-300)
     defined = (spread_x > tiny) & (spread_y > tiny)
     product = np.sqrt(np.where(defined, spread_x * spread_y, 1.0))
@@ -543,7 +585,9 @@ def _reranked(x: Floats, y: Floats, weights: Floats) -> Floats:
     product = np.sqrt((weights * x * x).sum(axis=1) * (weights * y * y).sum(axis=1))
     defined = product > 1e-12
     return np.where(
-        defined, (weights * x * y).sum(axis=1) / np.where(defined, product, 1.0), np.nan
+        defined,
+        (weights * x * y).sum(axis=1) / np.where(defined, product, 1.0),
+        np.nan,
     )
 
 
@@ -692,18 +736,14 @@ def alternative_annotator_test(
     results = []
     skipped = []
     for name in annotators:
-        items = [
-            i
-            for i, labels in enumerate(by_item)
-            if name in labels and len(labels) >= 2 and judge[i] is not None
-        ]
-        if len(items) < max(2, least_items):
+        leads = _leads(name, by_item, judge, similarity)
+        # With one item there is no variance for the t-test.
+        if len(leads) < max(2, least_items):
             skipped.append(name)
             continue
-        leads = [_lead(name, by_item[i], judge[i], similarity) for i in items]
-        # the judge wins an item where the annotator does not lead
+        # The judge wins an item where the annotator does not lead, so a tie is won by both.
         judge_wins = sum(lead <= 0 for lead in leads)
-        results.append((name, len(items), judge_wins / len(items), _lead_is_small(leads, epsilon)))
+        results.append((name, len(leads), judge_wins / len(leads), _lead_is_small(leads, epsilon)))
     if not results:
         reason = f"no annotator shares {max(2, least_items)} items with another one and the judge"
         return AlternativeAnnotatorTest(None, None, None, (), tuple(skipped), reason)
@@ -716,6 +756,21 @@ def alternative_annotator_test(
     return AlternativeAnnotatorTest(
         winning_rate, advantage, winning_rate >= 0.5, comparisons, tuple(skipped)
     )
+
+
+def _leads(
+    name: str,
+    by_item: Sequence[Mapping[str, Hashable]],
+    judge: Sequence[Hashable | None],
+    similarity: Literal["match", "rmse"],
+) -> list[int]:
+    """Return the lead of an annotator on each item that the judge and another annotator labeled
+    too."""
+    return [
+        _lead(name, labels, of_judge, similarity)
+        for labels, of_judge in zip(by_item, judge, strict=True)
+        if name in labels and len(labels) >= 2 and of_judge is not None
+    ]
 
 
 def _lead(
@@ -733,10 +788,13 @@ def _lead(
 
 
 def _closeness(
-    label: Hashable, others: Sequence[Hashable], similarity: Literal["match", "rmse"]
+    label: Hashable,
+    others: Sequence[Hashable],
+    similarity: Literal["match", "rmse"],
 ) -> float:
     if similarity == "match":
         return sum(label == other for other in others) / len(others)
+    # A label "4" read from a CSV is a text, whose distance from 4 is not known.
     numbers = [value for value in (label, *others) if isinstance(value, int | float)]
     if len(numbers) <= len(others):
         raise UsageError(f"rmse needs numbers as labels, given {label!r} and {list(others)!r}")
@@ -759,6 +817,7 @@ def _benjamini_yekutieli(p_values: Sequence[float], rate: float) -> list[bool]:
     """Return which hypotheses are rejected at a false discovery rate, under any dependence
     (2001)."""
     count = len(p_values)
+    # All annotators are compared with the same judge, so that their tests are not independent.
     harmonic = math.fsum(1 / rank for rank in range(1, count + 1))
     ordered = sorted(p_values)
     passing = [p for rank, p in enumerate(ordered, start=1) if p <= rank / count * rate / harmonic]

@@ -90,6 +90,7 @@ def share_estimate(
         level: The confidence level.
     """
     share = min(1.0, max(0.0, value))
+    # 0.1 + 0.7 + 0.2 is 0.9999999999999999, whose effective number would be near infinity.
     share = round(share) if min(share, 1 - share) < ROUNDING else share
     reach = critical_value(level, freedom) * spread
     if share in (0.0, 1.0) or spread == 0:
@@ -98,7 +99,9 @@ def share_estimate(
     else:
         widening = critical_value(level, freedom) / critical_value(level)
         low, high = wilson_interval(
-            share, share * (1 - share) / (spread * widening) ** 2, level=level
+            share,
+            share * (1 - share) / (spread * widening) ** 2,
+            level=level,
         )
     return IntervalEstimate(share, low, high, n, "wilson", error, round(clusters), level)
 
@@ -115,7 +118,9 @@ class _ItemArrays(NamedTuple):
 
 
 def _arrays(
-    judge: Sequence[float], human: Sequence[float | None], clusters: Sequence[Hashable] | None
+    judge: Sequence[float],
+    human: Sequence[float | None],
+    clusters: Sequence[Hashable] | None,
 ) -> _ItemArrays:
     if len(judge) != len(human):
         raise UsageError(
@@ -179,6 +184,7 @@ def prediction_powered(
     open_ = len(unlabeled)
     labels = items.human[labeled]
     scores = items.judge[labeled]
+    # ddof as in ppi_py, whose lambda is to be the same number.
     covariance = float(np.cov(labels, scores, ddof=0)[0, 1]) if n else 0.0
     variance = float(items.judge.var(ddof=1)) if len(judge) > 1 else 0.0
     useful = n > 1 and open_ > 0 and variance > 0
@@ -204,7 +210,11 @@ def prediction_powered(
 
 
 def _estimate(
-    items: _ItemArrays, labeled: Integers, unlabeled: Integers, ppi_lambda: float, level: float
+    items: _ItemArrays,
+    labeled: Integers,
+    unlabeled: Integers,
+    ppi_lambda: float,
+    level: float,
 ) -> IntervalEstimate:
     """Return theta with its interval."""
     clusters = len(np.unique(items.clusters[labeled]))
@@ -217,6 +227,7 @@ def _estimate(
     residuals = np.zeros(len(items.judge))
     residuals[labeled] = _residuals(rectified, items.clusters[labeled])
     residuals[unlabeled] = _residuals(open_, items.clusters[unlabeled])
+    # A judge that agrees with all 30 labels has residuals of 0, and would have an interval of 0.
     unseen = 1.0 if float(np.ptp(rectified)) == 0 else ppi_lambda
     return _with_ends(items, value, residuals, unseen / clusters, len(labeled), clusters, level)
 
@@ -252,11 +263,24 @@ def _with_ends(
     if items.shares:
         spread = math.hypot(error, unseen) if error > 0 else 0.0
         return share_estimate(
-            value, error, spread, n=n, clusters=clusters, freedom=freedom, level=level
+            value,
+            error,
+            spread,
+            n=n,
+            clusters=clusters,
+            freedom=freedom,
+            level=level,
         )
     reach = critical_value(level, freedom) * error
     return IntervalEstimate(
-        value, value - reach, value + reach, n, "t", error, round(clusters), level
+        value,
+        value - reach,
+        value + reach,
+        n,
+        "t",
+        error,
+        round(clusters),
+        level,
     )
 
 
@@ -327,23 +351,15 @@ def weighted_correction(
     level = resampling.level
     check_level(level)
     items = _arrays(judge, human, clusters)
-    for name, values in (("weights", weights), ("probabilities", probabilities)):
-        if values is not None and len(values) != len(judge):
-            raise UsageError(
-                f"{name} must describe the same items: {len(values)} and {len(judge)} values"
-            )
-    if any(not 0 < weight < math.inf for weight in weights or ()):
-        raise UsageError("weights must be above 0 and finite")
-    if any(not 0 < probability <= 1 for probability in probabilities or ()):
-        raise UsageError(
-            "inclusion probabilities must lie in (0, 1]: keep those that the draw returned"
-        )
+    _check_design(weights, probabilities, len(judge))
     size = len(judge)
     labeled = items.has_label
     of_all = np.ones(size) if weights is None else np.asarray(weights, dtype=np.float64)
     of_all = of_all / of_all.sum() if size else of_all
     of_labeled = np.where(
-        labeled, of_all if probabilities is None else of_all / np.asarray(probabilities), 0.0
+        labeled,
+        of_all if probabilities is None else of_all / np.asarray(probabilities),
+        0.0,
     )
     total = float(of_labeled.sum())
     n = int(labeled.sum())
@@ -363,12 +379,16 @@ def weighted_correction(
             first = np.bincount(items.clusters, people)
             second = np.bincount(items.clusters, shift)
             squares = float((second**2).sum())
+            # Below 1e-15 the judge's values are constant but for rounding, and their weight would
+            # be noise.
             ppi_lambda = (
                 min(1.0, max(0.0, float((first * second).sum()) / squares))
                 if squares > 1e-15
                 else 0.0
             )
         effective = effective_number(by_cluster)
+        # A cluster that has most of the weight pulls the mean to itself, so that its residual is
+        # small; half is a limit, as the factor would be infinite for a single cluster.
         factor = math.sqrt(max(effective - 1, 1.0) / effective) / np.maximum(
             1 - by_cluster[items.clusters] / total, 0.5
         )
@@ -399,6 +419,26 @@ def weighted_correction(
         ppi_lambda=ppi_lambda,
         effective=effective_number(by_cluster) if n else 0.0,
     )
+
+
+def _check_design(
+    weights: Sequence[float] | None,
+    probabilities: Sequence[float] | None,
+    size: int,
+) -> None:
+    """Raise UsageError unless each of `size` items has a usable weight and inclusion
+    probability."""
+    for name, values in (("weights", weights), ("probabilities", probabilities)):
+        if values is not None and len(values) != size:
+            raise UsageError(
+                f"{name} must describe the same items: {len(values)} and {size} values"
+            )
+    if any(not 0 < weight < math.inf for weight in weights or ()):
+        raise UsageError("weights must be above 0 and finite")
+    if any(not 0 < probability <= 1 for probability in probabilities or ()):
+        raise UsageError(
+            "inclusion probabilities must lie in (0, 1]: keep those that the draw returned"
+        )
 
 
 class Rate(NamedTuple):
@@ -457,7 +497,9 @@ def rogan_gladen(
         corrected=corrected,
         judge=mean_interval(items.judge.tolist(), clusters=clusters, resampling=resampling),
         human=mean_interval(
-            items.human[labeled].tolist(), clusters=keys[labeled].tolist(), resampling=resampling
+            items.human[labeled].tolist(),
+            clusters=keys[labeled].tolist(),
+            resampling=resampling,
         ),
         labeled=int(labeled.sum()),
         unlabeled=int((~labeled).sum()),
@@ -466,7 +508,11 @@ def rogan_gladen(
 
 
 def rogan_gladen_rate(
-    yes: Rate, specificity: Rate, sensitivity: Rate, *, level: float = 0.95
+    yes: Rate,
+    specificity: Rate,
+    sensitivity: Rate,
+    *,
+    level: float = 0.95,
 ) -> IntervalEstimate:
     """Return theta = (p + q0 - 1) / (q0 + q1 - 1), clipped to [0, 1], with its adjusted interval.
 
@@ -481,6 +527,7 @@ def rogan_gladen_rate(
         level: The confidence level.
     """
     z = critical_value(level)
+    # Agresti and Coull's additions: z^2 observations for the rate, one of each kind for the others.
     p = (yes.n * yes.share + z * z / 2) / (yes.n + z * z)
     n = yes.n + z * z
     q0 = (specificity.n * specificity.share + 1) / (specificity.n + 2)
@@ -492,6 +539,7 @@ def rogan_gladen_rate(
     noise0 = q0 * (1 - q0) / m0
     noise1 = q1 * (1 - q1) / m1
     lowest = q0 + q1 - 1 - z * math.sqrt(noise0 + noise1)
+    # A judge at chance has an edge of 0: the quotient is then noise of any size and either sign.
     if edge <= 0 or lowest <= 0:
         reason = (
             "the labels cannot tell the judge from chance: sensitivity"
@@ -528,5 +576,6 @@ def effective_rate(hits: Mask, clusters: Sequence[Hashable]) -> Rate | None:
     if len(rows) < 2 or share in (0, 1):
         return Rate(share, len(rows))
     error = clustered_error(rows[:, 0] - share * rows[:, 1], len(hits))
+    # Relative to n - 1, so that independent items have a design effect of 1.
     effect = error**2 * (len(hits) - 1) / (share * (1 - share))
     return Rate(share, len(hits) / max(effect, 1.0))

@@ -160,7 +160,7 @@ def coverage_notes(shown: str, estimate: str) -> tuple[str, ...]:
     least = min(METHODS[method].least for method in ESTIMATES[estimate])
     if least >= COVERED:
         return ()
-    return (f"{shown}: in the worst of its simulations the 95% interval covers {least:.0f}%",)
+    return (f"{shown}: the 95% interval covered as little as {least:.0f}% in simulations",)
 
 
 def coverage_in(values: object) -> dict[str, float]:

@@ -1,79 +1,160 @@
 """Formats numbers for tables, messages and pages: values, intervals, p-values and percentages.
 
-Halves are rounded away from zero: 0.2125 is 0.213. Floating-point error can leave such a number
-just below the half, as 0.21249999999999997, so values are raised slightly before rounding. The
+A value and its interval have the same decimals: two, or more where the interval is narrower than
+two decimals can show (`digits_of`).
+
+A number that is not zero is not printed as zero: it has as many decimals as its first digit needs,
+and from the fifth on it is written as `3.1e-8`.
+
+Halves are rounded away from zero: 0.285 is 0.29. Floating-point error can leave such a number
+just below the half, as 0.28499999999999998, so values are raised slightly before rounding. The
 page's script rounds in the same way (`number` in numbers.js), so a number is the same in the
 terminal, in Markdown and in HTML.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from decimal import ROUND_FLOOR, ROUND_HALF_UP, Decimal
 from typing import Any
 
 HAIR = 1 + 1e-12
 """Factor before rounding, larger than the floating-point error of sums in another order."""
+DIGITS = 2
+"""Decimals of a value and its interval."""
+FINEST = 4
+"""Maximum decimals of a value with a narrow interval, and of one beside a close limit."""
 UNDEFINED = "-"
 """Text for an undefined number."""
 SMALLEST_P = 0.001
 """Smaller p-values are printed as `< 0.001`."""
-
-
 LARGE = 1e15
 """Values from which on decimals say nothing."""
+ZERO = 1e-14
+"""Smaller numbers are errors of rounding, as in 0.1 + 0.2 - 0.3."""
 
 
-def decimal(value: float | None, digits: int = 3) -> str:
-    """Format a value with `digits` decimals; a dash if it is undefined. Never returns `-0`."""
+def digits_of(ends: Sequence[float | None] | None) -> int:
+    """Return the decimals of a value and its interval: two, or as many as it takes, at most four,
+    for the interval to be two units of the last decimal wide, and for its ends to be no zeros.
+
+    Ten thousand samples have an interval of 0.956 to 0.964, which two decimals would print as
+    "0.96 to 0.96".
+    """
+    if ends is None or None in ends:
+        return DIGITS
+    low, high = (end for end in ends if end is not None)
+    width = abs(high - low)
+    if width < 10.0 ** -(FINEST + 1):  # nothing to tell apart: 1 to 1, or an error of rounding
+        return DIGITS
+    digits = max(_visible(low), _visible(high))
+    while digits < FINEST and width * HAIR < 2 * 10.0**-digits:
+        digits += 1
+    return digits
+
+
+def _rounded(value: float, digits: int) -> Decimal:
+    return Decimal(value * HAIR).quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP)
+
+
+def _visible(value: float, digits: int = DIGITS) -> int:
+    """Return `digits`, or the decimals that a smaller number needs to be no zero; `digits` if four
+    are too few."""
+    for finer in range(digits, max(FINEST, digits) + 1):
+        if _rounded(value, finer):
+            return finer
+    return digits
+
+
+def digits_of_sum(sums: Iterable[float], digits: int) -> int:
+    """Return `digits`, or the decimals that parts need to add up to sums that are not printed as
+    zero: two of the first sum's if four decimals are too few."""
+    for value in sums:
+        digits = _visible(value, digits)
+        if abs(value) >= ZERO and not _rounded(value, digits):
+            digits = 1 - math.floor(math.log10(abs(value)))
+    return digits
+
+
+def decimal(value: float | None, digits: int = DIGITS) -> str:
+    """Format a value with `digits` decimals, or more if it would be printed as zero; a dash if it
+    is undefined. Never returns `-0`."""
     if value is None:
         return UNDEFINED
     if abs(value) >= LARGE:
         return f"{value:.3g}"
-    rounded = Decimal(value * HAIR).quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP)
-    return f"{abs(rounded) if rounded.is_zero() else rounded:f}"
+    rounded = _rounded(value, _visible(value, digits))
+    if abs(value) >= ZERO and (digits > FINEST or not rounded):
+        mantissa, _, exponent = f"{value:.1e}".partition("e-")
+        return f"{mantissa}e-{exponent.lstrip('0')}"
+    if rounded.is_zero():
+        return "0" if digits > FINEST else f"{abs(rounded):f}"
+    return f"{rounded:f}"
 
 
-def signed(value: float | None, digits: int = 3) -> str:
-    """Format a difference like `decimal`, with a plus if it is positive after rounding."""
-    text = decimal(value, digits)
-    return f"+{text}" if value is not None and value > 0 and text.strip("0.") else text
+def short(value: float) -> float:
+    """Return a number with six significant digits, for a page that prints fewer."""
+    return float(f"{value:.6g}")
 
 
-def adding_up(values: Sequence[float], total: float, start: float = 0.0) -> list[str]:
+def next_to(value: float | None, limit: float, ends: Sequence[float | None] | None = None) -> str:
+    """Format a value next to a limit that it is compared with: with as many decimals as it takes
+    to read differently, since "0.80, below 0.8" says nothing."""
+    digits = digits_of(ends)
+    while digits < FINEST and value is not None and value != limit:
+        if decimal(value, digits) != decimal(limit, digits):
+            break
+        digits += 1
+    return decimal(value, digits)
+
+
+def signed(value: float | None, digits: int = DIGITS) -> str:
+    """Format a difference like `decimal`, with a plus if it is positive."""
+    return f"{'+' * (value is not None and value >= ZERO)}{decimal(value, digits)}"
+
+
+def adding_up(
+    values: Sequence[float], total: float, start: float = 0.0, digits: int = DIGITS
+) -> list[str]:
     """Format differences so that the printed numbers add up from `start` to `total`.
 
     All are rounded down, then those with the largest remainders up, until the sum is right
     (Hamilton's method).
     """
-    unit = Decimal("0.001")
+    unit = Decimal(1).scaleb(-digits)
     scaled = [Decimal(value) / unit for value in values]
     floors = [number.to_integral_value(ROUND_FLOOR) for number in scaled]
-    missing = (Decimal(decimal(total)) - Decimal(decimal(start))) / unit - sum(floors)
+    # What must add up are the rounded numbers that a reader sees: 0.333 + 0.333 + 0.333 is not 1.
+    shown = _rounded(total, digits) - _rounded(start, digits)
+    missing = shown / unit - sum(floors)
     raised = sorted(range(len(values)), key=lambda i: floors[i] - scaled[i])[: max(0, int(missing))]
-    return [signed(float((floor + (i in raised)) * unit)) for i, floor in enumerate(floors)]
+    steps = [float((floor + (i in raised)) * unit) for i, floor in enumerate(floors)]
+    return [signed(step, digits) for step in steps]
 
 
-def interval(ends: Sequence[float | None] | None, digits: int = 2) -> str:
+def interval(ends: Sequence[float | None] | None, digits: int | None = None) -> str:
     """Format both ends, as in `0.55 to 0.88`; a dash if an end is missing."""
     if ends is None or None in ends:
         return UNDEFINED
+    digits = digits_of(ends) if digits is None else digits
     return " to ".join(decimal(end, digits) for end in ends)
 
 
-def signed_interval(ends: Sequence[float | None] | None, digits: int = 2) -> str:
+def signed_interval(ends: Sequence[float | None] | None, digits: int | None = None) -> str:
     """Format the interval of a difference, as in `-0.02 to +0.10`."""
     if ends is None or None in ends:
         return UNDEFINED
+    digits = digits_of(ends) if digits is None else digits
     return " to ".join(signed(end, digits) for end in ends)
 
 
 def p_value(value: float | None) -> str:
     """Format a p-value with three decimals, or as `< 0.001`."""
-    return (
-        f"< {decimal(SMALLEST_P)}" if value is not None and value < SMALLEST_P else decimal(value)
-    )
+    if value is not None and value < SMALLEST_P:
+        return f"< {SMALLEST_P}"
+    return decimal(value, 3)
 
 
 def percent(share: float | None) -> str:
@@ -137,10 +218,12 @@ def day(seconds: float) -> str:
 
 
 def estimate(value: float | None, ends: Sequence[float | None] | None) -> str:
-    """Format a value with its interval, if it has one, as in `0.753 (0.55 to 0.88)`."""
-    return decimal(value) + ("" if ends is None or None in ends else f" ({interval(ends)})")
+    """Format a value with its interval, if it has one, as in `0.75 (0.55 to 0.88)`."""
+    shown = decimal(value, digits_of(ends))
+    return shown if ends is None or None in ends else f"{shown} ({interval(ends)})"
 
 
 def signed_estimate(value: float | None, ends: Sequence[float | None] | None) -> str:
-    """Format a difference with its interval, if it has one, as in `+0.044 (-0.02 to +0.10)`."""
-    return signed(value) + ("" if ends is None or None in ends else f" ({signed_interval(ends)})")
+    """Format a difference with its interval, if it has one, as in `+0.04 (-0.02 to +0.10)`."""
+    shown = signed(value, digits_of(ends))
+    return shown if ends is None or None in ends else f"{shown} ({signed_interval(ends)})"

@@ -82,7 +82,9 @@ def self_preference(
         others = np.delete(table, number, axis=0)
         counts = np.isfinite(others).sum(axis=0)
         lead = table[number] - np.where(
-            counts > 0, np.nansum(others, axis=0) / np.maximum(counts, 1), np.nan
+            counts > 0,
+            np.nansum(others, axis=0) / np.maximum(counts, 1),
+            np.nan,
         )
         defined = np.isfinite(lead)
         lead = lead[defined]
@@ -139,27 +141,47 @@ def variance_components(
         raise UsageError(
             f"counts must hold one number per group: {len(times)} numbers, {len(groups)} groups"
         )
-    filled = [[float(value) for value in group] for group in groups if len(group)]
-    times = [n for n, group in zip(times, groups, strict=True) if len(group)]
-    count = sum(times)
-    total = sum(n * len(group) for n, group in zip(times, filled, strict=True))
+    filled = [
+        _GroupedValues(n, list(map(float, group)))
+        for n, group in zip(times, groups, strict=True)
+        if len(group)
+    ]
+    count = sum(group.times for group in filled)
+    total = sum(group.times * group.size for group in filled)
     if count < 2 or total == count:
         reason = "needs two groups, and two values in one of them"
         return VarianceComponents(None, None, count, None, reason)
-    means = [math.fsum(group) / len(group) for group in filled]
-    overall = (
-        math.fsum(n * math.fsum(group) for n, group in zip(times, filled, strict=True)) / total
-    )
-    rows = list(zip(times, filled, means, strict=True))
-    size = (total - sum(n * len(group) ** 2 for n, group, _ in rows) / total) / (count - 1)
-    deviations: list[float] = []
-    for n, group, mean in rows:
-        deviations.extend(n * (x - mean) ** 2 for x in group)
-    inside = math.fsum(deviations)
-    across = math.fsum(n * len(group) * (mean - overall) ** 2 for n, group, mean in rows)
+    overall = math.fsum(group.times * math.fsum(group.values) for group in filled) / total
+    size = (total - sum(group.times * group.size**2 for group in filled) / total) / (count - 1)
+    inside = math.fsum(group.times * group.squares for group in filled)
+    across = math.fsum(group.times * group.size * (group.mean - overall) ** 2 for group in filled)
     within = inside / (total - count)
+    # The estimate of a variance may be negative, where the means differ less than chance would.
     between = max(0.0, (across / (count - 1) - within) / size)
     return VarianceComponents(between, within, count, size)
+
+
+class _GroupedValues(NamedTuple):
+    """Values that belong together, and how many such groups there are."""
+
+    times: int
+    values: Sequence[float]
+
+    @property
+    def size(self) -> int:
+        """Number of values."""
+        return len(self.values)
+
+    @property
+    def mean(self) -> float:
+        """Mean of the values."""
+        return math.fsum(self.values) / len(self.values)
+
+    @property
+    def squares(self) -> float:
+        """Sum of the squared deviations from the mean."""
+        mean = self.mean
+        return math.fsum((value - mean) ** 2 for value in self.values)
 
 
 class EffectiveVotes(NamedTuple):

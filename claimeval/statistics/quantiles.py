@@ -50,13 +50,15 @@ def student_quantile(probability: float, degrees_of_freedom: int) -> float:
     start = _expansion(z, degrees_of_freedom)
     if degrees_of_freedom > 200:
         return start
+    # Newton's steps overshoot in the Cauchy distribution's long tails, whose quantile is closed.
     if degrees_of_freedom == 1:
         return math.tan(math.pi * (probability - 0.5))
+    v = degrees_of_freedom
+    log_scale = math.lgamma((v + 1) / 2) - math.lgamma(v / 2) - 0.5 * math.log(v * math.pi)
     t = start
     for _ in range(50):
-        step = (student_cdf(t, degrees_of_freedom) - probability) / _student_density(
-            t, degrees_of_freedom
-        )
+        density = math.exp(log_scale - (v + 1) / 2 * math.log1p(t * t / v))
+        step = (student_cdf(t, v) - probability) / density
         t -= step
         if abs(step) <= 1e-12 * max(1.0, abs(t)):
             break
@@ -75,6 +77,7 @@ def beta_quantile(probability: float, a: float, b: float) -> float:
 def _beta_cdf(x: float, a: float, b: float) -> float:
     """Return the regularized incomplete beta function by its continued fraction, Abramowitz &
     Stegun 26.5.8."""
+    # The fraction converges fast only below the mean; above it, that of the mirrored one does.
     if x > (a + 1) / (a + b + 2):
         return 1 - _beta_cdf(1 - x, b, a)
     scale = (
@@ -127,8 +130,3 @@ def student_cdf(t: float, v: int) -> float:
             total += term
         inside = sine * total
     return 0.5 + inside / 2
-
-
-def _student_density(t: float, v: int) -> float:
-    log_scale = math.lgamma((v + 1) / 2) - math.lgamma(v / 2) - 0.5 * math.log(v * math.pi)
-    return math.exp(log_scale - (v + 1) / 2 * math.log1p(t * t / v))

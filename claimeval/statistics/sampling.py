@@ -25,7 +25,11 @@ class Draw:
 
 
 def draw_even(
-    ranks: Sequence[float], count: int, *, seed: int, taken: Collection[int] = ()
+    ranks: Sequence[float],
+    count: int,
+    *,
+    seed: int,
+    taken: Collection[int] = (),
 ) -> Draw:
     """Draw items evenly along their ranks, each with the same probability.
 
@@ -47,6 +51,7 @@ def draw_even(
         *taken,
         *_evenly([i for i in range(len(ranks)) if i not in taken], ranks, count - len(taken), seed),
     }
+    # Growing a draw by even steps leaves every item the same chance, that of the draw as a whole.
     return Draw(tuple(sorted(chosen)), (count / len(ranks),) * len(ranks))
 
 
@@ -85,8 +90,11 @@ def draw_stratified(
     for number, (inside, share) in enumerate(zip(members.values(), shares, strict=True)):
         left = [i for i in inside if i not in taken]
         kept = len(inside) - len(left)
+        # Another seed for each stratum: with one, strata of equal size would mark the same places.
         chosen |= set(_evenly(left, [0.0] * len(strata), max(0, share - kept), seed + number))
         for i in inside:
+            # A stratum that an earlier draw filled beyond its share keeps those labels, which are
+            # paid for.
             probabilities[i] = max(share, kept) / len(inside)
     return Draw(tuple(sorted(chosen)), tuple(probabilities))
 
@@ -100,6 +108,8 @@ def allocate(sizes: Sequence[int], count: int, at_least: int) -> list[int]:
     """
     floors = [min(size, at_least) for size in sizes]
     if sum(floors) > count:
+        # Ten labels for five strata with a minimum of 15 are two for each, and not all for the
+        # first.
         floors = [min(size, count // len(sizes)) for size in sizes]
     shares = list(floors)
     total = sum(sizes)
@@ -124,6 +134,7 @@ def _evenly(items: Sequence[int], ranks: Sequence[float], count: int, seed: int)
 
     if not count:
         return []
+    # With the seed alone, a draw that grows would continue the random numbers of the first one.
     rng = np.random.default_rng([seed, len(items)])
     shuffled = rng.permutation(np.asarray(items))
     ordered = shuffled[np.argsort(np.asarray(ranks)[shuffled], kind="stable")]

@@ -29,7 +29,9 @@ MOST_LABELS = 20_000
 
 
 def stratified_parts(
-    strata: Sequence[Hashable], clusters: Sequence[Hashable], parts: int
+    strata: Sequence[Hashable],
+    clusters: Sequence[Hashable],
+    parts: int,
 ) -> list[int]:
     """Divide items into parts with nearly equal shares of every stratum, keeping clusters whole.
 
@@ -46,6 +48,7 @@ def stratified_parts(
         members[cluster][stratum] += 1
     order = list(members)
     random.Random(0).shuffle(order)
+    # Large clusters first: the last, small ones even out what is left.
     order.sort(key=lambda cluster: -members[cluster].total())
     totals = Counter(strata)
     counts: list[Counter[Hashable]] = [Counter() for _ in range(parts)]
@@ -76,6 +79,7 @@ def cross_validated_kappa(
     An item without a label of the candidate (`None`) counts as a disagreement, so that abstaining
     is no advantage.
     """
+    # Left out, a candidate that answers only easy claims would have the best kappa.
     labels = ["no label" if label is None else label for label in candidate]
     kappas = [kappa for kappa in kappa_by_part(human, labels, folds) if kappa is not None]
     if not kappas:
@@ -99,6 +103,7 @@ def first_within_error(kappas: Mapping[str, CrossValidatedKappa]) -> str:
             "no candidate has a kappa: people gave all claims one label, or no reply could be read"
         )
     best = max(means, key=means.__getitem__)
+    # The simplest prompt that is as good as the best within noise, as the best of ten is lucky.
     threshold = means[best] - (kappas[best].standard_error or 0.0)
     return next(name for name, mean in means.items() if mean >= threshold)
 
@@ -127,6 +132,7 @@ def power(labels: int, gain: float, candidates: int = 10) -> float:
     seen = math.fsum(
         math.exp(_log_binomial(half, n, differ)) * _seen(n, better)
         for n in range(half + 1)
+        # Below e^-25, 1e-11, a term changes no digit that is shown.
         if _log_binomial(half, n, differ) > -25
     )
     spread = math.sqrt(CHANGED / half)
@@ -165,6 +171,7 @@ def _seen(differing: int, better: float) -> float:
     worse = -1
     for k in range(differing // 2 + 1):
         tail += math.exp(_log_binomial(differing, k, 0.5))
+        # McNemar's level: the same 0.05 as in the comparison that `power` plans.
         if 2 * tail >= 0.05:
             break
         worse = k

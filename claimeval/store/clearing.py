@@ -13,7 +13,7 @@ DAY = 86_400.0
 """Seconds."""
 
 
-class Selection(NamedTuple):
+class RowsToDelete(NamedTuple):
     """The rows of a reply cache to delete."""
 
     rows: array[int]
@@ -28,8 +28,11 @@ class Selection(NamedTuple):
 
 
 def select(
-    store: Store, *, before: float | None = None, keys: Iterable[str] | None = None
-) -> Selection:
+    store: Store,
+    *,
+    before: float | None = None,
+    keys: Iterable[str] | None = None,
+) -> RowsToDelete:
     """Return the rows to delete, in one pass.
 
     Args:
@@ -51,9 +54,10 @@ def select(
         rows.append(row.number)
         size += len(row.value or b"")
         if at is not None:
+            # Two numbers in place of one for each of a million replies.
             times = [min([at, *times]), max([at, *times])]
     first, last = times or (None, None)
-    return Selection(rows, size, first, last, remaining)
+    return RowsToDelete(rows, size, first, last, remaining)
 
 
 def _received(row: StoredRow) -> float | None:

@@ -56,11 +56,7 @@ class Lessons:
 
     def add(self, judge: str, learned: Learned) -> None:
         """Add an imported lesson to those of the judge with this id."""
-        before = self._known.get(judge, Learned())
-        refused = tuple(dict.fromkeys((*before.refused, *learned.refused)))
-        window = before.context_tokens or learned.context_tokens
-        longest = before.max_tokens or learned.max_tokens
-        self._write(judge, Learned(refused=refused, context_tokens=window, max_tokens=longest))
+        self._write(judge, _joined(self._known.get(judge, Learned()), learned))
 
     def adapt(self, request: Request, store: Store | None = None) -> Request:
         """Return the request in the first form that has a cached reply, else in the newest form.
@@ -73,6 +69,8 @@ class Lessons:
         )
         if newest is request or store is None:
             return newest
+        # Ten replies came before the server's first refusal: they answer the same question and are
+        # paid.
         for judge in self._forms_of(request.judge):
             earlier = request.to(judge)
             if store.get(earlier.key) is not None:
@@ -91,22 +89,13 @@ class Lessons:
         adapted = self._asked.get(judge.name)
         if adapted is None:
             known = self._known.get(judge.id)
-            refused = (*judge.learned.refused, *(known.refused if known else ()))
-            window = judge.learned.context_tokens or (known.context_tokens if known else None)
-            longest = judge.learned.max_tokens or (known.max_tokens if known else None)
-            learned = judge.learned.model_copy(
-                update={
-                    "refused": tuple(dict.fromkeys(refused)),
-                    "context_tokens": window,
-                    "max_tokens": longest,
-                }
-            )
+            learned = _joined(judge.learned, known) if known else judge.learned
             informed = (
                 judge if learned == judge.learned else judge.model_copy(update={"learned": learned})
             )
             adapted = self._asked[judge.name] = informed.as_asked
             if known:
-                _warn(judge, known.refused, window, longest)
+                _warn(judge, known.refused, learned)
         return adapted
 
     def learn(self, request: Request, sent: Request, failure: Failure) -> bool:
@@ -116,12 +105,23 @@ class Lessons:
         if before != sent.judge:  # learned meanwhile, from another request
             return True
         after = before.without(failure.refused)
-        if after is None and failure.context_tokens and not before.context_tokens:
-            after = _with_window(before, failure.context_tokens)
+        if after is None and (window := failure.context_tokens):
+            # A server behind a gateway may have a smaller window than the one that was learned.
+            smaller = request.judge.context_tokens is None and window < (before.context_tokens or 0)
+            if smaller or not before.context_tokens:
+                after = _with_window(before, window)
         if after is None or request.to(after).key == sent.key:
             return False
         self._replace(request.judge, before, after)
         return True
+
+    def learn_refused(self, judge: Judge, refused: Iterable[str]) -> None:
+        """Learn what a judge's server refuses, as a trial has shown."""
+        before = after = self.judge(judge)
+        for name in refused:
+            after = after.without([name]) or after
+        if after != before:
+            self._replace(judge, before, after)
 
     def learn_window(self, judge: Judge, window: int) -> None:
         """Learn the context window to which a judge's server truncated a prompt."""
@@ -129,16 +129,22 @@ class Lessons:
         if not before.context_tokens or before.context_tokens > window:
             self._replace(judge, before, _with_window(before, window))
 
+    def learn_size(self, judge: Judge, parameters: int) -> None:
+        """Learn that a judge's model is small, which limits its replies."""
+        before = self.judge(judge)
+        learned = before.learned.model_copy(update={"parameters": parameters})
+        self._replace(judge, before, before.model_copy(update={"learned": learned}))
+
     def _replace(self, judge: Judge, before: Judge, after: Judge) -> None:
         self._asked[judge.name] = after
         self._forms.pop(judge.name, None)
-        longest = after.learned.max_tokens
-        _warn(
-            judge,
-            after.learned.refused[len(before.learned.refused) :],
-            after.context_tokens,
-            None if longest == before.learned.max_tokens else longest,
-        )
+        new = after.learned
+        old = before.learned
+        for name in ("max_tokens", "parameters"):
+            if getattr(new, name) == getattr(old, name):
+                new = new.model_copy(update={name: None})
+        refused = after.learned.refused[len(before.learned.refused) :]
+        _warn(judge, refused, new)
         self._write(judge.id, after.learned)
 
     def check_schema(self, sent: Request, reply: Completion) -> None:
@@ -193,6 +199,7 @@ class Lessons:
             return {}
 
     def _write(self, judge: str, learned: Learned) -> None:
+        # Another process may have learned about another judge since this one read the file.
         self._known = self._read() | {judge: learned}
         if self._file:
             content = {
@@ -209,9 +216,19 @@ def _with_window(judge: Judge, window: int) -> Judge:
     return judge.model_copy(update={"learned": learned, "context_tokens": window})
 
 
-def _warn(
-    judge: Judge, refused: Iterable[str], window: int | None, longest: int | None = None
-) -> None:
+def _joined(first: Learned, second: Learned) -> Learned:
+    """Return the lessons of both; the numbers of the first take precedence."""
+    return first.model_copy(
+        update={
+            "refused": tuple(dict.fromkeys((*first.refused, *second.refused))),
+            "context_tokens": first.context_tokens or second.context_tokens,
+            "max_tokens": first.max_tokens or second.max_tokens,
+            "parameters": first.parameters or second.parameters,
+        }
+    )
+
+
+def _warn(judge: Judge, refused: Iterable[str], learned: Learned) -> None:
     """Log in one line what is refused or, if nothing is, the longest reply or the context
     window."""
     forms = {
@@ -225,9 +242,18 @@ def _warn(
     words = [forms.get(name, f"{name} is left out of the JSON schema") for name in refused]
     if words:
         logger.warning("%s refuses %s: %s", judge.name, " and ".join(refused), "; ".join(words))
-    elif longest:
+    elif learned.parameters:
+        logger.warning(
+            "%s has %s million parameters, as its server says: replies are limited to what a"
+            " question needs, because small models may repeat themselves without end; `max_tokens`"
+            " in a judge file sets another limit",
+            judge.name,
+            f"{learned.parameters / 1e6:,.0f}",
+        )
+    elif learned.max_tokens:
+        longest = learned.max_tokens
         logger.warning("%s allows replies of %s tokens, which limits them", judge.name, longest)
-    elif window:
+    elif window := learned.context_tokens:
         logger.warning(
             "%s has a window of %s tokens: replies are limited to the rest of the window, and"
             " longer evidence is read in parts",

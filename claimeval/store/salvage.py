@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
 from claimeval.store.store import StoredReply, intact
 
 PAGE_SIZE = 4096
-"""The size of pages that diskcache's databases have, if the header cannot be read."""
 _LEAF = 0x0D
 _FIRST_HEADER = 100
 _WAL_HEADER = 32
@@ -36,17 +36,32 @@ class Salvaged(NamedTuple):
     """Keys whose replies are damaged."""
 
 
-class _Database:
+class _PageLayout(NamedTuple):
+    """How a database file is divided into pages."""
+
+    page_size: int = PAGE_SIZE
+    """The size of pages that diskcache's databases have."""
+    reserved: int = 0
+    """Bytes at the end of each page that hold no content."""
+
+
+def _layouts(data: bytes) -> set[_PageLayout]:
+    """Return the layout that the header of a file states, and the usual one: what is damaged may be
+    the two bytes that state it. A reply that is read in the wrong layout has no right checksum."""
+    size = int.from_bytes(data[16:18], "big")
+    size = 65536 if size == 1 else size
+    sound = data.startswith(b"SQLite format 3\0") and size >= 512 and not size & (size - 1)
+    return {_PageLayout(), _PageLayout(size, data[20])} if sound else {_PageLayout()}
+
+
+class _DatabasePages:
     """The pages of a database file, with those of its log in place of older ones."""
 
-    def __init__(self, data: bytes, newer: Mapping[int, bytes]) -> None:
+    def __init__(self, data: bytes, newer: Mapping[int, bytes], layout: _PageLayout) -> None:
         self._data = data
         self._newer = newer
-        size = int.from_bytes(data[16:18], "big")
-        size = 65536 if size == 1 else size
-        sound = data.startswith(b"SQLite format 3\0") and size >= 512 and not size & (size - 1)
-        self.page_size = size if sound else PAGE_SIZE
-        self.usable = self.page_size - (data[20] if sound else 0)
+        self.page_size = layout.page_size
+        self.usable = layout.page_size - layout.reserved
         self.pages = max(-(-len(data) // self.page_size), *newer, 0)
 
     def page(self, number: int) -> bytes:
@@ -64,8 +79,8 @@ def salvage(folder: Path) -> Salvaged:
     newer = dict(_frames(log.read_bytes())) if log.exists() else {}
     found: dict[str, tuple[int, StoredReply]] = {}
     keys: set[str] = set()
-    for pages in ({}, newer) if newer else ({},):
-        database = _Database(data, pages)
+    for layout, pages in product(_layouts(data), ({}, newer) if newer else ({},)):
+        database = _DatabasePages(data, pages, layout)
         for number in range(1, database.pages + 1):
             for row, key, value in _rows(database, number):
                 keys.add(key)
@@ -87,7 +102,7 @@ def _frames(log: bytes) -> Iterator[tuple[int, bytes]]:
         yield number, log[body : body + size]
 
 
-def _rows(database: _Database, number: int) -> Iterator[tuple[int, str, bytes]]:
+def _rows(database: _DatabasePages, number: int) -> Iterator[tuple[int, str, bytes]]:
     """Yield number, key and value of each row on a page, damaged or not."""
     page = database.page(number)
     header = _FIRST_HEADER if number == 1 else 0
@@ -107,7 +122,7 @@ def _rows(database: _Database, number: int) -> Iterator[tuple[int, str, bytes]]:
             yield row, key.decode("ascii"), value
 
 
-def _payload(database: _Database, page: bytes, start: int) -> tuple[int, bytes]:
+def _payload(database: _DatabasePages, page: bytes, start: int) -> tuple[int, bytes]:
     """Return the number of the row in a cell and its content, which may go on on other pages."""
     length, at = _varint(page, start)
     row, at = _varint(page, at)

@@ -70,22 +70,32 @@ def collect_stats(store: Store) -> StoreStats:
     groups: dict[tuple[str, str | None, str], PromptUsage] = {}
     damaged = unreadable = 0
     for row in store.rows():
-        origin = read_origin(row.value) if row.value is not None else None
-        damaged += row.value is None
-        unreadable += row.value is not None and origin is None
-        if row.value is None or origin is None:
+        if row.value is None:
+            damaged += 1
+            continue
+        origin = read_origin(row.value)
+        if origin is None:
+            unreadable += 1
             continue
         key = (origin.model, origin.endpoint, origin.prompt)
-        usage = groups.get(key)
-        groups[key] = PromptUsage(
-            model=origin.model,
-            endpoint=origin.endpoint,
-            prompt=origin.prompt,
-            replies=1 + (usage.replies if usage else 0),
-            bytes=len(row.value) + (usage.bytes if usage else 0),
-            first=min(origin.at, usage.first if usage else origin.at),
-            last=max(origin.at, usage.last if usage else origin.at),
-        )
+        so_far = groups.get(key)
+        if so_far is None:
+            so_far = PromptUsage(
+                model=origin.model,
+                endpoint=origin.endpoint,
+                prompt=origin.prompt,
+                replies=0,
+                bytes=0,
+                first=origin.at,
+                last=origin.at,
+            )
+        counted = {
+            "replies": so_far.replies + 1,
+            "bytes": so_far.bytes + len(row.value),
+            "first": min(origin.at, so_far.first),
+            "last": max(origin.at, so_far.last),
+        }
+        groups[key] = so_far.model_copy(update=counted)
     usages = sorted(groups.values(), key=lambda g: (g.model, g.endpoint or "", g.first))
     return StoreStats(
         replies=sum(group.replies for group in usages),

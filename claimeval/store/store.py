@@ -109,6 +109,7 @@ def network_mount(folder: Path) -> Mount | None:
         fields = line.split(" ")
         if len(fields) < 3:
             continue
+        # The list of mounts writes a blank as \040, as in `/mnt/team\040share`.
         point = Path(re.sub(r"\\([0-7]{3})", lambda code: chr(int(code[1], 8)), fields[1]))
         if location.is_relative_to(point) and (mount is None or point.is_relative_to(mount.point)):
             mount = Mount(
@@ -137,6 +138,7 @@ _KEY = re.compile(r"[0-9a-f]{64}")
 _DIGEST = 32
 _RAW = 1
 _SETTINGS: dict[str, Any] = {
+    # diskcache's default deletes the least recently stored replies beyond 1 GB.
     "eviction_policy": "none",
     "cull_limit": 0,
     "size_limit": 2**60,
@@ -201,6 +203,8 @@ def replace_database(folder: Path, replies: Iterable[StoredReply], aside: Path) 
     with _explained(folder):
         aside.mkdir(mode=0o700)
         for file in sorted(folder.glob("cache.db*")):
+            # The old database goes aside with its write-ahead log: without the log, its last
+            # replies are lost.
             file.replace(aside / file.name)
         for file in sorted(fresh.glob("cache.db*")):
             file.replace(folder / file.name)
@@ -278,6 +282,7 @@ class Store:
             columns = self._cursor.execute(_BY_KEY, (key,)).fetchone()
             if columns is None and self._end_read():
                 columns = self._cursor.execute(_BY_KEY, (key,)).fetchone()
+            # From the first hit on, as a run that is resumed begins with thousands of them.
             elif columns is not None and not self._reading.in_transaction:
                 self._cursor.execute("BEGIN")
         except sqlite3.Error as error:
@@ -352,6 +357,8 @@ class Store:
             _explained(self.folder),
             contextlib.closing(_plain(self.folder / "cache.db", "ro")) as database,
         ):
+            # A missing page may hold rows that no checksum misses, because nobody knows that they
+            # existed.
             (problem,) = database.execute("PRAGMA integrity_check(1)").fetchone()
         if problem != "ok":
             raise _unsound(self.folder, problem)
@@ -367,6 +374,7 @@ class Store:
             for number in numbers:
                 database.execute("BEGIN IMMEDIATE")
                 columns = database.execute(f"{_ROW} WHERE rowid = ?", (number,)).fetchone()
+                # Another process may have stored the reply anew since the row was found damaged.
                 if columns and _row(columns).value is None:
                     dropped += database.execute(
                         "DELETE FROM Cache WHERE rowid = ?", (number,)
@@ -437,7 +445,9 @@ def _row(columns: tuple[int, bytes | None, bytes | None, int | None]) -> StoredR
     number, name, value, as_written = columns
     key = (name or b"").decode("utf-8", "replace")
     return StoredRow(
-        number, key, intact(key, value) if as_written and _KEY.fullmatch(key) else None
+        number,
+        key,
+        intact(key, value) if as_written and _KEY.fullmatch(key) else None,
     )
 
 
@@ -490,26 +500,16 @@ def _unsound(folder: Path, problem: object) -> StoreError:
 
 def _prepare(folder: Path) -> bool:
     """Create the folder, or check its format and owner. Return whether it was in use before."""
-    if folder.exists() and not folder.is_dir():
-        raise UsageError(f"the reply cache {folder} is a file; --cache needs a folder")
-    try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        is_new = not any(folder.iterdir())
-        if is_new:
-            _mark(folder, ready=False)
-    except OSError as error:
-        if error.errno not in _NOT_WRITABLE:
-            raise
-        raise UsageError(
-            f"the reply cache {folder} cannot be written: {error.strerror}; {NAME_ONE}"
-        ) from error
+    _make_folder(folder)
     marker = folder / MARKER
     if not marker.exists():
         others = [entry.name for entry in folder.iterdir() if not entry.name.startswith(MARKER)]
+        # Two first runs may meet here: the other one may have marked the folder since.
         if others and not marker.exists():
+            # Few people know the hidden files of a folder.
+            known = min(others, key=lambda name: (name.startswith("."), name))
             raise StoreError(
-                f"{folder} is not a claimeval reply cache (it holds {min(others)!r}); give another"
-                " folder"
+                f"{folder} is not a claimeval reply cache (it holds {known!r}); give another folder"
             )
         _mark(folder, ready=False)
     form, *state = marker.read_text(encoding="utf-8").split("\n")
@@ -529,6 +529,24 @@ def _prepare(folder: Path) -> bool:
     if stat.S_IMODE(status.st_mode) & 0o077:
         folder.chmod(0o700)
     return "ready" in state
+
+
+def _make_folder(folder: Path) -> None:
+    """Create and mark the folder, or leave the one that is there."""
+    if folder.exists() and not folder.is_dir():
+        raise UsageError(f"the reply cache {folder} is a file; --cache needs a folder")
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        is_new = not any(folder.iterdir())
+        if is_new:
+            _mark(folder, ready=False)
+    except OSError as error:
+        # Only a place that cannot be written is a mistake in --cache; others are faults of a disk.
+        if error.errno not in _NOT_WRITABLE:
+            raise
+        raise UsageError(
+            f"the reply cache {folder} cannot be written: {error.strerror}; {NAME_ONE}"
+        ) from error
 
 
 def _mark(folder: Path, *, ready: bool) -> None:
@@ -609,6 +627,7 @@ def _check_settings(folder: Path, database: Path) -> None:
     for name, value in settings.items():
         if not isinstance(name, str):
             raise _unsound(folder, f"a setting is named {name!r}")
+        # These change speed or are set at each opening; none makes diskcache delete or read a file.
         if name in counters or name.startswith(("sqlite_", "disk_pickle")):
             continue
         if name not in _SETTINGS or value != _SETTINGS[name]:
@@ -656,6 +675,8 @@ def _with_advice(problem: str) -> str:
         return f"{problem}; {SAVE}"
     return (
         f"{problem}; free space on its disk"
+        # SQLite says that the disk is full, the system that no space is left or a quota is
+        # exceeded.
         if re.search("is full|No space|quota", problem)
         else problem
     )
@@ -679,6 +700,7 @@ class _File:
 
 
 def _identity(status: os.stat_result) -> _Identity:
+    # A child of a fork has the descriptor and not the locks, which stay with the parent.
     return os.getpid(), status.st_dev, status.st_ino
 
 
@@ -704,6 +726,7 @@ class KeyLocks:
                 return False
             try:
                 fcntl.lockf(self._file.descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, byte)
+            # A lock that is held is EAGAIN on Linux and EACCES on other systems.
             except (BlockingIOError, PermissionError):
                 return False
             except OSError as error:
@@ -746,7 +769,11 @@ class ReplyOrigin(NamedTuple):
 def pack(request: Request, completion: Completion) -> bytes:
     """Return the value to store for a new reply."""
     origin = ReplyOrigin(
-        request.judge.model, request.judge.endpoint, request.prompt, time.time(), completion.latency
+        request.judge.model,
+        request.judge.endpoint,
+        request.prompt,
+        time.time(),
+        completion.latency,
     )
     return join(origin, completion.body)
 

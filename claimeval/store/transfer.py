@@ -78,6 +78,7 @@ class _ExportedLesson(Record):
     refused: tuple[Refusable, ...] = ()
     context_tokens: int | None = Field(default=None, gt=0, le=MOST_TOKENS)
     max_tokens: int | None = Field(default=None, gt=0, le=MOST_TOKENS)
+    parameters: int | None = Field(default=None, gt=0)
 
 
 def write(store: Store, file: BinaryIO, keys: Iterable[str] | None = None) -> ExportCounts:
@@ -128,6 +129,7 @@ def read(file: IO[bytes], name: str, store: Store) -> TransferCounts:
     added = present = conflicts = number = 0
     conflicting: list[str] = []
     lessons = Lessons(store.folder)
+    # A file without line ends would be read into memory whole.
     while line := file.readline(LONGEST_LINE):
         number += 1
         try:
@@ -139,6 +141,7 @@ def read(file: IO[bytes], name: str, store: Store) -> TransferCounts:
                         refused=lesson.refused,
                         context_tokens=lesson.context_tokens,
                         max_tokens=lesson.max_tokens,
+                        parameters=lesson.parameters,
                     ),
                 )
                 continue
@@ -179,6 +182,7 @@ def _validated(kind: type[_Line], line: bytes) -> _Line:
 
 def _checked(line: bytes) -> tuple[str, ReplyOrigin, bytes]:
     """Return key, origin and body of an unchanged line of an export."""
+    # People hand over cache.db itself, which could hold rows that name files.
     if line.startswith(b"SQLite format 3\0"):
         raise _InvalidExport(
             "this is a database; only files of `claimeval cache export` can be imported"
@@ -203,6 +207,7 @@ def _checked(line: bytes) -> tuple[str, ReplyOrigin, bytes]:
             "the body is not the one that was exported with this key: the SHA-256 differs"
         )
     try:
+        # A line may be intact and hold no reply: an error page that a patched program stored.
         read_chat(body)
     except CallError as error:
         raise _InvalidExport(f"the body holds no reply: {error.message}") from error

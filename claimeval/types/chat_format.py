@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 from pydantic_core import from_json
@@ -159,17 +158,12 @@ def request_body(request: Request, *, seed: str = "seed") -> dict[str, Any]:
         named = {
             "name": "reply",
             "strict": ANY_KEYS not in schema,
-            "schema": _parsed_schema(schema),
+            "schema": json.loads(schema),
         }
         fields["response_format"] = {"type": "json_schema", "json_schema": named}
     if request.chat_template:
         fields[TEMPLATE_ARGUMENTS] = json.loads(request.chat_template)
     return {**judge.extra, **{name: value for name, value in fields.items() if value is not None}}
-
-
-@lru_cache(maxsize=64)
-def _parsed_schema(schema: str) -> Any:
-    return json.loads(schema)
 
 
 def _other_format(body: bytes, error: Exception) -> str:
@@ -212,19 +206,13 @@ def read_chat(
         raise _error(f"{_other_format(body, error)}: {_preview(body)}") from error
     if not isinstance(reply, dict):
         raise _error(f"the body is not a JSON object: {_preview(body)}")
-    if reply.get("error"):
-        raise _error(f"status 200 with an error inside: {_preview(body)}")
-    choices = reply.get("choices")
-    if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
-        raise _error(f"the reply has no choices: {_preview(body)}")
-    if choices[0].get("error"):
-        raise _error(f"status 200 with an error inside a choice: {_preview(body)}")
-    finish = _str(choices[0].get("finish_reason"))
+    choice = _first_choice(reply, body)
+    finish = _str(choice.get("finish_reason"))
+    message = choice.get("message")
     if finish and finish.startswith("content_filter"):
         # Gemini adds the category and omits the message
         finish = "content_filter"
-        choices[0] = {"message": {}, **choices[0]}
-    message = choices[0].get("message")
+        message = choice.get("message", {})
     if not isinstance(message, dict):
         raise _error(f"the reply has no message: {_preview(body)}")
     text = _text(message.get("content"))
@@ -240,13 +228,28 @@ def read_chat(
         finish_reason=finish,
         refusal=_str(message.get("refusal")),
         served_model=_str(reply.get("model")),
-        # a decision's text was not written by the model, so that its count of 0 is one
+        # Zeros beside a text are no usage. The text of a decision is made here of its labels: a
+        # model that wrote none may well have used 0 tokens of output.
         usage=usage_of(reply, has_text="answers" not in reply and bool(text or _written(message))),
         latency=latency,
         cached=cached,
         rate_limits=rate_limits,
         key=None,
     )
+
+
+def _first_choice(reply: Mapping[str, Any], body: bytes) -> Mapping[str, Any]:
+    """Return the first choice of a reply. Raises CallError for an error, which gateways send with
+    status 200 too, and without a choice."""
+    if reply.get("error"):
+        raise _error(f"status 200 with an error inside: {_preview(body)}")
+    choices = reply.get("choices")
+    if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
+        raise _error(f"the reply has no choices: {_preview(body)}")
+    choice: Mapping[str, Any] = choices[0]
+    if choice.get("error"):
+        raise _error(f"status 200 with an error inside a choice: {_preview(body)}")
+    return choice
 
 
 _REASONING = ("reasoning_content", "reasoning")

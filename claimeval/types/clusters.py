@@ -15,7 +15,9 @@ from claimeval.types.records import Sample
 
 CONVERSATION = "conversation"
 FIELDS = ("question", CONVERSATION, "answer", "generator", "reference_author")
-"""Fields of a sample to cluster by. Any other name is a field of the metadata."""
+"""Fields of a sample to cluster by. Any other name is a field of the metadata, as in `topic` or
+`metadata.topic`."""
+METADATA = "metadata."
 
 
 def cluster_of(sample: Sample, field: str | None = None) -> int:
@@ -40,9 +42,9 @@ def check_cluster(field: str | None, samples: Iterable[Sample]) -> None:
         return
     seen: dict[str, None] = {}
     for sample in samples:
-        if field in sample.metadata:
+        if _of_metadata(sample, field) is not None:
             return
-        seen.update(dict.fromkeys(sample.metadata))
+        seen.update(dict.fromkeys(f"{METADATA}{name}" for name in sample.metadata))
     raise unknown_name("field of the samples to cluster by:", field, (*FIELDS, *seen))
 
 
@@ -66,10 +68,18 @@ def _value(sample: Sample, field: str) -> str | None:
         named = (sample.metadata.get(name) for name in (CONVERSATION, "conversation_id"))
         value = next((name for name in named if name is not None), first_words(sample))
     else:
-        value = getattr(sample, field) if field in FIELDS else sample.metadata.get(field)
+        value = getattr(sample, field) if field in FIELDS else _of_metadata(sample, field)
     if isinstance(value, str):
         return " ".join(normalize("NFC", value).split()) or None
     return None if value is None else json.dumps(value, sort_keys=True)
+
+
+def _of_metadata(sample: Sample, field: str) -> JsonValue:
+    """Return the value of a field of the metadata, whose name may begin with `metadata.`; None
+    without one."""
+    if field in sample.metadata:
+        return sample.metadata[field]
+    return sample.metadata.get(field.removeprefix(METADATA))
 
 
 def first_words(sample: Sample) -> str:
@@ -80,6 +90,8 @@ def first_words(sample: Sample) -> str:
 
 def _number(kind: str, text: str) -> int:
     digest = blake2b(
-        text.encode("utf-8", "surrogatepass"), digest_size=8, person=kind.encode()
+        text.encode("utf-8", "surrogatepass"),
+        digest_size=8,
+        person=kind.encode(),
     ).digest()
     return int.from_bytes(digest, "big", signed=True)

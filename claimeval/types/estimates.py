@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Literal, Protocol
 
-from claimeval.types.records import Record
+from claimeval.types.records import Record, two_decimals
 
 
 class _WithInterval(Protocol):
@@ -101,12 +101,12 @@ class Estimate(Record):
         return None if self.low is None or self.high is None else (self.low, self.high)
 
     def __repr__(self) -> str:
-        value = "undefined" if self.value is None else f"{self.value:.3f}"
+        value = "undefined" if self.value is None else two_decimals(self.value)
         if self.because and self.value is None:
             value += f" ({self.because})"
         if self.reported:
             low, high = self.reported
-            value += f", {self.ends} {low:.2f} to {high:.2f}"
+            value += f", {self.ends} {two_decimals(low)} to {two_decimals(high)}"
         return f"<{type(self).__name__} {value}, n {self.n}>"
 
     __str__ = __repr__

@@ -41,7 +41,9 @@ class Families:
         return family == self.family_of(b) if family else _bare_name(a) == _bare_name(b)
 
     def same_family_judges(
-        self, judges: Iterable[tuple[str, str]], generator: str | None
+        self,
+        judges: Iterable[tuple[str, str]],
+        generator: str | None,
     ) -> frozenset[str]:
         """Return the names of the judges, given as (name, model), that have the generator's
         family."""

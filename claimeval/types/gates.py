@@ -108,7 +108,7 @@ class GateResult(Record):
         >>> isinstance(result, ce.GateResult)
         True
         >>> result.outcome, result.says
-        ('failed', 'faithfulness is 0.947, below 0.99')
+        ('failed', 'faithfulness is 0.95, below 0.99')
     """
 
     metric: str

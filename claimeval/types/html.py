@@ -92,7 +92,11 @@ def listed(heading: str, items: Iterable[str]) -> Html:
 def labeled(word: str, support: str | None, text: str) -> Html:
     """Return a label followed by a text, with the color of `support`; None for no color."""
     return element(
-        "div", element("b", word.replace("_", " ")), Html(" "), text, class_=support or "unassessed"
+        "div",
+        element("b", word.replace("_", " ")),
+        Html(" "),
+        text,
+        class_=support or "unassessed",
     )
 
 

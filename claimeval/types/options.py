@@ -194,13 +194,16 @@ class RunOptions:
                     "compress cannot be used with shard; give it to `claimeval merge` instead"
                 )
         if self.engine is not None:
-            if self.engine != "ray" and not self.engine.startswith("ray://"):
-                raise UsageError(f"engine: {self.engine!r}; it is ray, or ray://HOST:PORT")
-            conflicting = [name for name in ("batch", "offline", "shard") if getattr(self, name)]
-            if conflicting:
-                raise UsageError(
-                    f"--{conflicting[0]} cannot be used with --engine; leave one of them out"
-                )
+            self._check_engine(self.engine)
+
+    def _check_engine(self, engine: str) -> None:
+        if engine != "ray" and not engine.startswith("ray://"):
+            raise UsageError(f"engine: {engine!r}; it is ray, or ray://HOST:PORT")
+        conflicting = [name for name in ("batch", "offline", "shard") if getattr(self, name)]
+        if conflicting:
+            raise UsageError(
+                f"--{conflicting[0]} cannot be used with --engine; leave one of them out"
+            )
 
     @property
     def reasons_to_ask_again(self) -> tuple[str, ...]:
@@ -319,9 +322,13 @@ def check_at_least(minimum: float, **values: object) -> None:
     """Raise UsageError for an argument that is neither None nor a number from `minimum` to a
     billion."""
     for name, value in values.items():
-        if value is not None and not (isinstance(value, int | float) and value >= minimum):
+        if value is None:
+            continue
+        if not isinstance(value, int | float):
+            raise UsageError(f"{name}: {value!r}; it needs a number of {minimum:g} or more")
+        if not value >= minimum:  # NaN is not
             raise UsageError(f"{name}: {value!r}; it needs {minimum:g} or more")
-        if value is not None and value > MOST:
+        if value > MOST:
             raise UsageError(f"{name}: {value!r}; it needs {MOST:,} or less")
 
 

@@ -77,7 +77,7 @@ class Probe(Record):
     """Recommended settings for a judge file."""
     judge_file: dict[str, JsonValue] = Field(default_factory=dict)
     """The content of a judge file: the model, the given and the recommended settings, and the
-    number of claims that it bears in one question. Empty if nothing was asked."""
+    number of claims that it can handle in one question. Empty if nothing was asked."""
 
     @property
     def ok(self) -> bool:
@@ -95,7 +95,8 @@ class Probe(Record):
         if self.problem and not self.steps:
             return {"reachable": "yes" if self.reachable else "no", "problem": self.problem}
         answers = f", {self.served_model or self.model} answers" if self.key_accepted else ""
-        lines = {"reachable": f"yes{answers}" if self.reachable else "no"}
+        advice = f"check the address {self.endpoint}, and that the server runs"
+        lines = {"reachable": f"yes{answers}" if self.reachable else f"no: {advice}"}
         if self.key_accepted is not None:
             lines["key"] = "accepted" if self.key_accepted else "not accepted"
         lines.update({step.step: step.line for step in self.steps})

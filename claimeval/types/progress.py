@@ -90,7 +90,11 @@ class Progress:
         self.calls += requests
 
     def unbatched(
-        self, replies: int, tokens: int, failures: Counter[str], spent: float | None
+        self,
+        replies: int,
+        tokens: int,
+        failures: Counter[str],
+        spent: float | None,
     ) -> None:
         """Count the results of a batch.
 
@@ -208,6 +212,7 @@ class Progress:
         now = time.monotonic()
         if now - self._checkpoints[-1].time >= 1.0:
             self._checkpoints.append(_Checkpoint(now, self.replies, self.tokens))
+            # One a second for a minute, so that a run of days keeps sixty.
             while now - self._checkpoints[0].time > RATE_SECONDS:
                 self._checkpoints.popleft()
 
@@ -221,6 +226,7 @@ def _money(amount: float) -> str:
     """Return dollars with cents, and small amounts with two digits that are not 0."""
     if amount >= 0.1:
         return f"${amount:,.2f}"
+    # Never $0 once money was spent.
     return f"${amount:.2g}" if amount >= 0.0001 else "$0.0001"
 
 

@@ -33,7 +33,7 @@ class Questions:
     claims_per_call: ClaimsPerCall | None = None
     """A number, or auto.  [default: the judge's]
 
-    Claims in one question; `auto` is as many as the model bears.
+    Claims in one question; `auto` is as many as the model can handle.
     """
     reasons: Reasons | None = None
     """all, unsupported or none.  [default: unsupported]

@@ -9,7 +9,7 @@ import json
 import math
 import random
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, get_args
@@ -217,7 +217,9 @@ class Record(BaseModel):
         except PydanticSerializationError:
             separators = (",", ":") if indent is None else None
             return json.dumps(
-                self.model_dump(mode="json", **options), indent=indent, separators=separators
+                self.model_dump(mode="json", **options),
+                indent=indent,
+                separators=separators,
             )
 
     @classmethod
@@ -443,11 +445,13 @@ class Sample(Record):
     @field_validator("reference_answers")
     @classmethod
     def _each_answer_once(cls, answers: tuple[str, ...]) -> tuple[str, ...]:
+        # The ordinary case, for which a million samples need no comparison.
         if len(answers) == 1 and answers[0].strip():
             return answers
         first: dict[str, str] = {}
         for text in answers:
             if text.strip():
+                # Data sets give "1888" and "1888." as two gold answers, which are one.
                 first.setdefault(" ".join(text.casefold().split()).rstrip(" ."), text)
         return tuple(first.values())
 
@@ -456,6 +460,7 @@ class Sample(Record):
         """The question as judges read it: after the earlier turns of its conversation, without
         system messages."""
         turns = (
+            # What an operator told a system is no part of what a user asked.
             [turn for turn in self.history if turn.role not in ("system", "developer")]
             if self.history
             else []
@@ -536,6 +541,8 @@ class Sample(Record):
         if order is not None:
             return [ranked[i] for i in other_order(self.id, order, len(ranked))]
         if single is not None:
+            # A single document without words is no evidence, and not an empty part that supports
+            # nothing.
             return [(rank, document) for rank, document in ranked if rank == single] or None
         return ranked
 
@@ -853,7 +860,7 @@ class Score(Record):
     """Number, from 1, of the gold answer that the score is about, if several are alternatives."""
 
     def in_words(self, name: str) -> str:
-        """Return the score in words, such as `faithfulness is 0.500 (1 of 2 claims)`."""
+        """Return the score in words, such as `faithfulness is 0.50 (1 of 2 claims)`."""
         if self.value is None:
             reason = f" ({self.because}: {REASONS[self.because]})" if self.because else ""
             return f"{name} is undefined{reason}"
@@ -863,7 +870,7 @@ class Score(Record):
             if self.judged and self.unit == "share"
             else ""
         )
-        return f"{name} is {self.value:.3f}{of}"
+        return f"{name} is {two_decimals(self.value)}{of}"
 
     @classmethod
     def share(cls, value: float | None, **fields: Any) -> Score:
@@ -875,12 +882,20 @@ class Score(Record):
         """Return the score `hits / judged`, for at least one claim with a label."""
         bounds = hits / total, (hits + total - judged) / total
         return cls(
-            value=hits / judged, unit="share", hits=hits, judged=judged, total=total, bounds=bounds
+            value=hits / judged,
+            unit="share",
+            hits=hits,
+            judged=judged,
+            total=total,
+            bounds=bounds,
         )
 
     @classmethod
     def undefined(
-        cls, because: Reason | None, unit: str = "share", total: int | None = None
+        cls,
+        because: Reason | None,
+        unit: str = "share",
+        total: int | None = None,
     ) -> Score:
         """Return the score of a sample for which the metric has no value; `total` is its number of
         unjudged claims."""
@@ -888,7 +903,13 @@ class Score(Record):
             return cls(value=None, unit=unit, because=because)
         bounds = (0.0, 1.0) if total else None
         return cls(
-            value=None, unit=unit, because=because, hits=0, judged=0, total=total, bounds=bounds
+            value=None,
+            unit=unit,
+            because=because,
+            hits=0,
+            judged=0,
+            total=total,
+            bounds=bounds,
         )
 
 
@@ -927,6 +948,8 @@ class Call(Record):
     """Prompt tokens that the provider read from its cache."""
     cache_write_tokens: int | None = None
     """Prompt tokens that the provider charged for writing to its cache."""
+    dollars: float | None = None
+    """US dollars that the provider states it charged; None if it states none."""
     seconds: float | None = None
     """Seconds from sending to the last byte of the original call; None if unknown."""
 
@@ -960,12 +983,18 @@ class ScoredSample(Record, extra="ignore"):
         return tuple([claim for claim in self.claims if claim.of == part])
 
 
+def two_decimals(value: float) -> str:
+    """Return a value as representations show it; one digit of a number that would read as zero."""
+    shown = f"{value:.2f}"
+    return shown if float(shown) or not value else f"{value:.1g}"
+
+
 def _score(score: Score) -> str:
     """Return a score with its counts, or why there is none."""
     if score.value is None:
         return f"undefined ({score.because})"
     counts = f" ({score.hits} of {score.judged})" if score.judged else ""
-    return f"{score.value:.2f}{counts}"
+    return f"{two_decimals(score.value)}{counts}"
 
 
 class SampleResult(ScoredSample, extra="forbid"):
@@ -1110,7 +1139,9 @@ class SampleResult(ScoredSample, extra="forbid"):
             )
 
     def failed_claims(
-        self, of: Part | None = None, against: Part | None = None
+        self,
+        of: Part | None = None,
+        against: Part | None = None,
     ) -> tuple[FailedClaim, ...]:
         """Return the claims that are not supported, as text: label and claim, then explanations and
         evidence.
@@ -1141,20 +1172,22 @@ class SampleResult(ScoredSample, extra="forbid"):
             reason = verdict.explanation or (verdict.unassessed and REASONS[verdict.unassessed])
             if reason:
                 lines.append(f"{verdict.judge}: {visible(reason, SHOWN)}")
-        documents = self.sample.documents(assessment.evidence) or ()
-        cited = set[str]().union(*(verdict.cites for verdict in assessment.verdicts))
-        shown = [document for document in documents if document.id in cited] or documents[
-            :SHOWN_DOCUMENTS
-        ]
-        lines += [
-            f"{assessment.against} {document.id}: {visible(document.text, SHOWN)}"
-            for document in shown
-        ]
-        if more := 0 if cited else len(documents) - len(shown):
-            lines.append(f"and {more} more")
-        elif not documents:
-            lines.append(f"{assessment.against}: empty")
+        lines += self._evidence_in_words(assessment)
         return "\n    ".join(lines)
+
+    def _evidence_in_words(self, assessment: Assessment) -> Iterator[str]:
+        """Yield the documents that judges cite, else the first ones, a line each."""
+        documents = self.sample.documents(assessment.evidence) or ()
+        if not documents:
+            yield f"{assessment.against}: empty"
+            return
+        cited = set[str]().union(*(verdict.cites for verdict in assessment.verdicts))
+        shown = [document for document in documents if document.id in cited]
+        for document in shown or documents[:SHOWN_DOCUMENTS]:
+            yield f"{assessment.against} {document.id}: {visible(document.text, SHOWN)}"
+        more = len(documents) - SHOWN_DOCUMENTS
+        if not cited and more > 0:
+            yield f"and {more} more"
 
     def _repr_html_(self) -> str:
         claims = {claim.id: claim for claim in self.claims}
@@ -1162,7 +1195,9 @@ class SampleResult(ScoredSample, extra="forbid"):
         for a in (*self.whole, *self.per_document):
             claim = claims.get(a.subject)
             line = html.labeled(
-                a.label or f"{a.unassessed}", a.support, claim.text if claim else a.subject
+                a.label or f"{a.unassessed}",
+                a.support,
+                claim.text if claim else a.subject,
             )
             columns.setdefault(
                 f"{claim.of if claim else a.question} against {a.evidence}", []

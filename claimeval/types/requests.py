@@ -41,6 +41,11 @@ MAX_CLAIMS_PER_CALL = 50
 MOST_VERDICT_TOKENS = 60
 """Tokens of a verdict with a reason, at most."""
 ClaimsPerCall = int | Literal["auto"]
+SMALL_REPLY = 1024
+"""Tokens of a reply of a small model with the claims of a short text, at most."""
+CLAIMS_PER_BYTE = 2
+"""Tokens of the claims of a longer text for each of its bytes, at most. Of 46 texts of up to 320
+characters, none had claims and quotes of more than 1.6."""
 SCHEMA_BOUNDS = ("maxLength", "maxItems")
 """Keywords of a JSON schema that limit a reply's length, which some servers refuse."""
 SYSTEM = "system"
@@ -77,6 +82,9 @@ class Learned(Record):
     """Context window that the server stated when it refused a request as too long."""
     max_tokens: int | None = None
     """Longest reply that the server allows, as it stated when it refused a longer one."""
+    parameters: int | None = None
+    """Number of parameters of a small model, as its server stated. Replies of such a model are
+    limited to what the question needs, because it may repeat itself without end."""
 
 
 HIGHEST_PRICE = 1_000_000
@@ -92,6 +100,7 @@ class JudgePrice(Record):
 
 QUESTION_FRAME = 40
 """Bytes of JSON around a document, a typed question or one of its choices, at most."""
+# Filled by the providers, which are a floor above: types cannot import them.
 ENGINES: set[str] = {"local"}
 """Providers whose judges read no prompts; their rows add them."""
 CHECKER = ("asks", "prompt", "reply", "chat_template", "matrix")
@@ -138,7 +147,7 @@ class Judge(Record):
     claims_per_call: (
         Annotated[int, Field(ge=1, le=MAX_CLAIMS_PER_CALL)] | Literal["auto"] | None
     ) = None
-    """Number of claims in one question: 1 to 50, or `auto` for as many as the model bears by the
+    """Number of claims in one question: 1 to 50, or `auto` for as many as the model handles by the
     table of models, and 20 for others. None becomes `auto` for a model of the table, and 5 for any
     other, whatever its address."""
     seed: int | None = None
@@ -388,14 +397,17 @@ class Judge(Record):
         learned = self.learned
         lessons = []
         for count in range(len(learned.refused) + 1):
+            # Replies of before and after a lesson have other keys, and both are paid.
             for window in dict.fromkeys((None, learned.context_tokens)):
                 for longest in dict.fromkeys((None, learned.max_tokens)):
-                    lesson = {
-                        "refused": learned.refused[:count],
-                        "context_tokens": window,
-                        "max_tokens": longest,
-                    }
-                    lessons.append(learned.model_copy(update=lesson))
+                    for parameters in dict.fromkeys((None, learned.parameters)):
+                        lesson = {
+                            "refused": learned.refused[:count],
+                            "context_tokens": window,
+                            "max_tokens": longest,
+                            "parameters": parameters,
+                        }
+                        lessons.append(learned.model_copy(update=lesson))
         return tuple(self.model_copy(update={"learned": lesson}).as_asked for lesson in lessons)
 
 
@@ -409,6 +421,8 @@ def _lower_limit(name: str, longest: int) -> int | None:
         longest: The longest reply to a first attempt.
     """
     stated = [int(number) for number in name.removeprefix(LONG_REPLY).split(",") if number]
+    # The second attempt asks for twice as much; "16384 exceeds the maximum of 8192" may mean
+    # either.
     if 2 * longest in stated and longest in stated:
         return longest
     return max((number for number in stated if 16 <= number < longest), default=None)
@@ -590,29 +604,44 @@ class Request:
         If its context window is known, the reply is limited to what the prompt leaves, at three
         bytes a token.
         """
-        limit = self.max_tokens
-        if judge.context_tokens:
-            prompt = sum(
-                len(message.content.encode("utf-8", "replace")) for message in self.messages
-            )
-            limit = max(
-                min(limit, judge.context_tokens - prompt // BYTES_PER_TOKEN - FRAME_TOKENS),
-                SHORTEST_REPLY,
-            )
-        limit = min(limit, self.max_tokens, judge.learned.max_tokens or limit)
+        limit = self._limit(judge)
         if judge is self.judge and limit == self.max_tokens:
             return self
         top_logprobs = judge.top_logprobs if judge.asks else self.top_logprobs
         request = replace(self, judge=judge, max_tokens=limit, top_logprobs=top_logprobs)
         has_system = any(message.role == "system" for message in self.messages)
-        return (
-            request._without_system() if SYSTEM in judge.learned.refused and has_system else request
-        )
+        if has_system and SYSTEM in judge.learned.refused:
+            # The user's message has the system text before its own.
+            text = "\n\n".join(m.content for m in self.messages if m.content.strip())
+            return replace(request, messages=(Message("user", text),), beginning=None)
+        return request
 
-    def _without_system(self) -> Request:
-        """Return the request with the system text before the user's, in one message."""
-        text = "\n\n".join(m.content for m in self.messages if m.content.strip())
-        return replace(self, messages=(Message("user", text),), beginning=None)
+    def _limit(self, judge: Judge) -> int:
+        """Return the maximum length of a reply of the judge with its learned settings."""
+        limit = self.max_tokens
+        if judge.context_tokens:
+            prompt = sum(
+                len(message.content.encode("utf-8", "replace")) for message in self.messages
+            )
+            # A prompt that fills the window leaves nothing; the server then says so itself.
+            left = judge.context_tokens - prompt // BYTES_PER_TOKEN - FRAME_TOKENS
+            limit = min(max(min(limit, left), SHORTEST_REPLY), self.max_tokens)
+        if judge.learned.max_tokens:
+            limit = min(limit, judge.learned.max_tokens)
+        if judge.learned.parameters:
+            limit = min(limit, self._needed)
+        return limit
+
+    @property
+    def _needed(self) -> int:
+        """Return the number of tokens that the reply of a model without reasoning needs, at
+        most."""
+        if isinstance(self.task, AssessTask | TypedTask):
+            return SHORTEST_REPLY + MOST_VERDICT_TOKENS * len(self.task.scales)
+        if isinstance(self.task, ExtractTask):
+            size = len(self.task.text.encode("utf-8", "surrogatepass"))
+            return max(SMALL_REPLY, CLAIMS_PER_BYTE * size)
+        return self.max_tokens
 
     @property
     def size(self) -> int:
@@ -649,6 +678,7 @@ class Request:
             self,
             attempt=attempt,
             replicate=replicate,
+            # A first reply that cannot be read was often cut off, and twice as much lets it end.
             max_tokens=self.max_tokens * (2 if attempt else 1),
         )
 
@@ -695,6 +725,8 @@ def _without_bounds(schema: str, bounds: tuple[str, ...]) -> str:
     def strip(value: Any) -> Any:
         if isinstance(value, dict):
             return {name: strip(part) for name, part in value.items() if name not in bounds}
+        # A property may itself be called maxItems; ours has none, so that names can be removed
+        # anywhere.
         return [strip(part) for part in value] if isinstance(value, list) else value
 
     return json.dumps(strip(json.loads(schema)), separators=(",", ":"))
@@ -710,6 +742,11 @@ class Usage:
     """Prompt tokens that the provider read from its cache."""
     cache_write_tokens: int | None = None
     """Prompt tokens that the provider charged for writing to its cache."""
+    dollars: float | None = None
+    """US dollars that it charged for the reply, in a field that its documentation says is in
+    dollars."""
+    credits: float | None = None
+    """What it charged, as a number in the unit of its host."""
 
 
 class RateLimitStatus(NamedTuple):
@@ -743,6 +780,9 @@ class Completion:
     """Rate limits from the headers of a live reply. Not stored."""
     key: str | None = None
     """Key of the cached reply, if the request was sent without refused parameters. Not stored."""
+    needed: int | None = None
+    """Tokens that the reply of a small model was limited to, because its question needs no more.
+    Not stored."""
 
 
 class Failure(Record):
@@ -752,8 +792,15 @@ class Failure(Record):
     message: str
     refused: tuple[str, ...] = ()
     """Parameters that the server refused, as in `CallError`."""
+    another_form: bool = False
+    """Whether the server may answer another form of the request, as in `CallError`."""
     context_tokens: int | None = None
 
+
+LOOP = "the reply repeats itself up to the token limit"
+TOO_MUCH = "the reply of a small model is longer than its question needs"
+ENDLESS = (LOOP, TOO_MUCH)
+"""Messages about cut replies that more tokens would not complete."""
 
 Outcome = Completion | Failure
 
@@ -774,6 +821,8 @@ class CallError(ClaimevalError):
         rate_limits: Rate limits from the headers.
         refused: Parameters of the request that the server refused, by name; without them it may
             answer.
+        another_form: Whether the server may answer another form of the request, which a trial
+            shows: it refused the request, and nothing else explains that.
         context_tokens: The context window that the server stated.
     """
 
@@ -790,6 +839,7 @@ class CallError(ClaimevalError):
         possibly_paid: bool = False,
         rate_limits: RateLimitStatus | None = None,
         refused: tuple[str, ...] = (),
+        another_form: bool = False,
         context_tokens: int | None = None,
     ) -> None:
         super().__init__(message)
@@ -803,6 +853,7 @@ class CallError(ClaimevalError):
         self.possibly_paid = possibly_paid
         self.rate_limits = rate_limits
         self.refused = refused
+        self.another_form = another_form
         self.context_tokens = context_tokens
 
     @property
@@ -812,5 +863,6 @@ class CallError(ClaimevalError):
             reason=self.reason,
             message=self.message,
             refused=self.refused,
+            another_form=self.another_form,
             context_tokens=self.context_tokens,
         )

@@ -81,6 +81,7 @@ class Scale(Record):
         """Return the fields of a verdict with this label."""
         return {
             "label": word,
+            # The usual labels say by themselves whether they support, and stay short in files.
             "positive": None if word is None or word in LABELS else self.positive(word),
         }
 
@@ -278,7 +279,9 @@ FLAG = Scale(name="flag", words=("no", "yes"), values=(1, 0))
 """Whether an answer has a fault; `no` is the favorable word."""
 YES_NO = Scale(name="yes_no", words=("yes", "no"), values=(1, 0), ordered=True)
 ANSWERING_OR_NOT = Scale(
-    name="answering", words=("answers", "partly", "declines"), values=(1, 1, 0)
+    name="answering",
+    words=("answers", "partly", "declines"),
+    values=(1, 1, 0),
 )
 
 

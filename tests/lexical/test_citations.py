@@ -328,6 +328,7 @@ def test_marks_say_what_is_cited(mark: str, names: list[str]) -> None:
         "It was shown (Smith, 2020).",
         "The 95% CI [5, 10] holds.",
         "The interval [2, 5] is closed.",
+        "² is a raised number.",
         "It has 5 km² and 10⁶ cells.",
         "x² + R² = 4.",
         "Document 3 of the treaty bans it.",

@@ -24,6 +24,9 @@ def claimed(text: str) -> list[str]:
     [
         ["Dr. Smith paid $3.5 million.", "He left at 5 p.m. on Monday."],
         ["J. K. Rowling wrote it.", "George W. Bush did not."],
+        ["It was sold by Verve, Impulse! Records and Decca [1].", "It is red."],
+        ["In 2017, Shout! Factory released it.", "I like Elvis!", "Have you heard him?"],
+        ["Sure!", "Bern is a town.", "So ein schönes Spiel!", "Bayern hat das Tor gemacht."],
         ["Apple Inc. sold it to Alphabet Inc. in the U.S. Army.", "It failed."],
         ["It left the U.S.", "The end came soon."],
         ["See Fig. 3 and p. 12.", "It rose in Jan. 2020 by approx. 5 per cent."],

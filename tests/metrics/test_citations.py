@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 import pytest
@@ -419,3 +420,27 @@ def test_marks_of_cohere_and_chatgpt_count_from_0() -> None:
     for answer, cited in answers.items():
         sample = Sample(question="?", answer=answer, contexts=contexts)
         assert [citation.cited for citation in of(sample)] == cited
+
+
+BRACKETS = Path(__file__).with_name("brackets.txt").read_text(encoding="utf-8").splitlines()
+"""Answers, the numbers that they cite, and what one of their five contexts says, parted by ‖."""
+
+
+@pytest.mark.parametrize("row", BRACKETS)
+def test_brackets_that_quote_index_or_count_are_no_citations(row: str) -> None:
+    answer, names, shown = (part.strip().replace("⏎", "\n") for part in row.split("‖"))
+    texts = [
+        "About rivers.",
+        "About towns.",
+        "About ships.",
+        "About trade.",
+        shown or "About kings.",
+    ]
+    sample = Sample(
+        id="1",
+        question="What is known?",
+        answer=answer,
+        contexts=tuple(Document(id=f"page-{text}", text=text) for text in texts),
+    )
+    cited = [name for citation in of(sample) for name in citation.cited]
+    assert cited == [(int(name),) for name in names.split()], answer

@@ -8,6 +8,7 @@ import pytest
 
 from claimeval.metrics import names
 from claimeval.metrics.derived import scores
+from claimeval.statistics.formatting import decimal
 from tests.metrics.matrices import matrix
 
 MATRICES: dict[str, dict[str, Any]] = {
@@ -52,4 +53,4 @@ def test_the_examples_of_metrics_of_claims_are_what_is_computed(name: str) -> No
     asked = f"{base}@{N[name]}" if at else base
     value = scores([asked], matrix(**MATRICES[name]))[asked].value
     assert value is not None
-    assert f"{value:.2f}" == names.numbers()[name].example[2]
+    assert decimal(value) == names.numbers()[name].example[2]

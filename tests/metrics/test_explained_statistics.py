@@ -137,7 +137,7 @@ def columns_of_experiments() -> Iterator[str]:
             yield str(column.name)
 
 
-COUNTS = {"claims", "calls", "new", "worth", "cost"}
+COUNTS = {"claims", "calls", "new", "cost of replies", "cost"}
 """Columns whose heads say what they count."""
 
 

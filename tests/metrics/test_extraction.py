@@ -118,7 +118,7 @@ def test_claims_that_leave_sentences_out_cover_less_and_nobody_covers_less_than_
         less.add(_taken(i, text, full[:2] if i % 3 else full))
     found = less.covers_less_than(whole)
     assert found is not None
-    assert found.startswith("statements_lost +0.222")
+    assert found.startswith("statements_lost +0.22")
     assert whole.covers_less_than(less) is None
     assert whole.covers_less_than(whole) is None
     shown = less.summary()

@@ -15,6 +15,7 @@ from claimeval.metrics import claim_quality, extraction, names
 from claimeval.metrics.derived import DERIVED, DOWN, NUMBERED, directed
 from claimeval.metrics.rows import METRICS
 from claimeval.providers.local import perplexity, reward, similarity
+from claimeval.statistics.formatting import decimal
 from claimeval.types.errors import UsageError
 from claimeval.types.records import CAUSES
 from claimeval.types.scales import ANSWER_QUESTIONS
@@ -110,7 +111,7 @@ def test_the_examples_of_rank_metrics_are_what_is_computed(number: names.Number)
     base, at, cutoff = number.name.partition("@")
     name = f"{base}@{AT[cutoff]}" if at else base
     (value,) = ir.evaluate(*RANKED, [name]).per_query["q"].values()
-    assert f"{value:.2f}" == number.example[2]
+    assert decimal(value) == number.example[2]
 
 
 @pytest.mark.parametrize("name", lexical.METRICS)
@@ -122,7 +123,7 @@ def test_the_examples_of_word_metrics_are_what_is_computed(name: str) -> None:
         references=["Austen wrote it"],
         metrics=[name],
     )[name]
-    assert f"{value:.2f}" == names.numbers()[name].example[2]
+    assert decimal(value) == names.numbers()[name].example[2]
 
 
 LEADS = {
@@ -150,6 +151,24 @@ LEADS = {
     "EM": {"exact_match"},
     "F1@K": {"long_form_f1_on_topic@N", "f1@K"},
     "weighted precision": {"support_precision"},
+    "iprec_at_recall_0.10": {"iprec@R"},
+    # tools and services
+    "context-faithfulness": {"faithfulness"},
+    "Builtin.ContextCoverage": {"context_recall"},
+    "Builtin.ContextRelevance": {"context_relevance"},
+    "RelevanceEvaluator": {"rated_relevance"},
+    "F1ScoreEvaluator": {"token_f1"},
+    "ground_truth_adherence": {"correctness", "rated_correctness"},
+    "HHEM": {"faithfulness"},
+    "factual_consistency_score": {"faithfulness"},
+    "holes": {"unj@K"},
+    "V_strict": {"nugget_recall_vital_strict"},
+    "hits": {"num_rel_ret"},
+    "rouge-n": {"rouge_1"},
+    # classes of DeepEval
+    "ContextualPrecisionMetric": {"context_precision_ap"},
+    "ContextualRecallMetric": {"context_recall"},
+    "FaithfulnessMetric": {"faithfulness", "faithfulness_per_document", "k_precision"},
 }
 """Names of the field, and the numbers of which at least one is named, and none besides."""
 
@@ -172,12 +191,23 @@ def test_a_name_of_the_field_leads_to_its_number(name: str) -> None:
         ("K-Precision", "`claimeval lexical -m k_precision`"),
         ("precision", "choose the one you mean"),
         ("rrf", "`claimeval fuse`"),
+        ("llm-rubric", "`claimeval rate --criterion`"),
+        ("BERTScore", "is not computed"),
+        ("XDCG", "are not computed"),
         ("faithfullness", "Did you mean 'faithfulness'"),
     ],
 )
 def test_a_name_of_another_command_is_answered_with_it(name: str, words: str) -> None:
     with pytest.raises(UsageError, match=re.escape(words)):
         ce.score([SAMPLE], judges="local:lexical", metrics=name)
+
+
+@pytest.mark.parametrize("name", ["Faithfulness", "CORRECTNESS", "Context_Recall", "Hallucination"])
+def test_a_name_in_another_case_leads_to_the_one_of_this_command(name: str) -> None:
+    """Whatever seven other tools call faithfulness, `score` has one metric of that name."""
+    with pytest.raises(UsageError) as error:
+        ce.score([SAMPLE], judges="local:lexical", metrics=name)
+    assert str(error.value) == f"unknown metric {name!r}. Did you mean {name.casefold()!r}?"
 
 
 def test_the_library_of_rankings_says_where_other_names_are_answered() -> None:

@@ -214,25 +214,25 @@ def test_a_tenth_of_abstentions_and_any_failures_leave_the_interval() -> None:
 @pytest.mark.parametrize(
     ("name", "score", "words"),
     [
-        ("faithfulness", Score.counted(1, 2, 3), "faithfulness is 0.500 (1 of 2 claims)"),
-        ("citation_recall", Score.counted(0, 1, 1), "citation_recall is 0.000 (0 of 1 claim)"),
+        ("faithfulness", Score.counted(1, 2, 3), "faithfulness is 0.50 (1 of 2 claims)"),
+        ("citation_recall", Score.counted(0, 1, 1), "citation_recall is 0.00 (0 of 1 claim)"),
         (
             "citation_precision",
             Score.counted(1, 2, 2),
-            "citation_precision is 0.500 (1 of 2 citations)",
+            "citation_precision is 0.50 (1 of 2 citations)",
         ),
-        ("alce_recall", Score.counted(1, 1, 1), "alce_recall is 1.000 (1 of 1 sentence)"),
+        ("alce_recall", Score.counted(1, 1, 1), "alce_recall is 1.00 (1 of 1 sentence)"),
         (
             "context_precision_claims",
             Score.counted(1, 4, 4),
-            "context_precision_claims is 0.250 (1 of 4 contexts)",
+            "context_precision_claims is 0.25 (1 of 4 contexts)",
         ),
         (
             "numbers_lost",
             ratio_score("numbers_lost", 1, 2),
-            "numbers_lost is 0.500 (1 of 2 numbers)",
+            "numbers_lost is 0.50 (1 of 2 numbers)",
         ),
-        ("words_per_claim", ratio_score("words_per_claim", 12, 2), "words_per_claim is 6.000"),
+        ("words_per_claim", ratio_score("words_per_claim", 12, 2), "words_per_claim is 6.00"),
     ],
 )
 def test_a_score_in_words_says_what_is_counted(name: str, score: Score, words: str) -> None:

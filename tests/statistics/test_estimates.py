@@ -102,7 +102,7 @@ def test_the_shapes_are_those_of_few_and_many_items_rare_and_frequent_alone_and_
 def test_an_interval_that_covers_too_little_says_so() -> None:
     """The figures of the rows in `docs/evidence/statistics.md`."""
     (said,) = coverage_notes("quadratic kappa", "RaterReport.weighted_kappa")
-    assert said == "quadratic kappa: in the worst of its simulations the 95% interval covers 89%"
+    assert said == "quadratic kappa: the 95% interval covered as little as 89% in simulations"
     assert coverage_notes("Spearman", "RatingCorrelation.spearman") == ()
     ends = {"value": 0.1, "low": 0.0, "high": 0.2}
     printed = {"metrics": [{"difference": ends, "spearman": ends}], "kappa": ends}

@@ -7,7 +7,7 @@ import logging
 import pytest
 
 from claimeval.store.lessons import Lessons
-from claimeval.types.requests import Completion, Judge, Message, Request
+from claimeval.types.requests import Completion, Failure, Judge, Message, Request
 
 JUDGE = Judge(name="j", model="openai:m", endpoint="http://127.0.0.1/v1")
 REQUEST = Request(
@@ -53,3 +53,33 @@ def test_a_reply_that_was_cut_says_nothing_about_the_schema(
 ) -> None:
     assert replies('{"a": ', finish="length").learned([JUDGE])["j"].schema_honoured is None
     assert caplog.text == ""
+
+
+def refused_as_too_long(lessons: Lessons, request: Request, window: int) -> bool:
+    failure = Failure(reason="too_long", message="", context_tokens=window)
+    return lessons.learn(request, lessons.adapt(request), failure)
+
+
+LONG = Request(
+    judge=JUDGE,
+    messages=(Message("user", "x" * 6000),),
+    reply_format="json",
+    max_tokens=4096,
+)
+
+
+def test_a_second_refusal_corrects_a_window_that_was_too_large() -> None:
+    lessons = Lessons(None)
+    assert refused_as_too_long(lessons, LONG, 4096)
+    assert refused_as_too_long(lessons, LONG, 3000)
+    assert lessons.judge(JUDGE).context_tokens == 3000
+    assert not refused_as_too_long(lessons, LONG, 8192)
+    assert lessons.judge(JUDGE).context_tokens == 3000
+
+
+def test_a_window_that_a_user_set_is_not_corrected() -> None:
+    judge = JUDGE.model_copy(update={"context_tokens": 4096})
+    request = Request(judge, LONG.messages, "json", 4096)
+    lessons = Lessons(None)
+    assert not refused_as_too_long(lessons, request, 3000)
+    assert lessons.judge(judge).context_tokens == 4096

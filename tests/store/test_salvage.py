@@ -75,6 +75,16 @@ def test_flipped_bits_cost_the_replies_that_they_hit(full: Path, seed: int) -> N
     assert len(found.replies) > MANY // 3
 
 
+@pytest.mark.parametrize("size", [512, 1024, 8192, 65_535])
+def test_a_header_with_another_size_of_pages_costs_no_reply(full: Path, size: int) -> None:
+    database = full / "cache.db"
+    data = bytearray(database.read_bytes())
+    data[16:18] = size.to_bytes(2, "big")
+    database.write_bytes(data)
+    (full / "cache.db-wal").unlink(missing_ok=True)
+    assert len(salvage(full).replies) == MANY
+
+
 def test_garbage_has_no_replies(full: Path) -> None:
     (full / "cache.db").write_bytes(random.Random(1).randbytes(200_000))
     assert salvage(full).replies == ()
@@ -107,3 +117,15 @@ def test_the_command_says_what_it_saved_and_the_error_names_the_command(full: Pa
     with Store(full) as store:
         store.check()
         assert len(store) > 100
+
+
+def test_damaged_rows_in_a_whole_database_are_repaired_too(full: Path) -> None:
+    database = full / "cache.db"
+    data = database.read_bytes()
+    start = data.index(reply(4)[:60])
+    database.write_bytes(data[:start] + b"#" * 40 + data[start + 40 :])
+    (full / "cache.db-wal").unlink(missing_ok=True)
+    done = call("cache", "repair", "--cache", "cache", folder=full.parent)
+    assert (done.returncode, f"{MANY - 1} replies saved" in done.stdout) == (0, True), done.stdout
+    with Store(full) as store:
+        assert (store.get(key(4)), store.get(key(3))) == (None, reply(3))

@@ -91,15 +91,21 @@ def test_a_line_holds_key_origin_checksum_and_the_body_as_text(store: Store) -> 
 def test_lessons_go_with_the_replies_and_add_to_those_that_are_there(
     store: Store, other: Store
 ) -> None:
-    Lessons(store.folder).add("0123abcd", Learned(refused=("temperature",), context_tokens=4096))
+    learned = Learned(refused=("temperature",), context_tokens=4096, parameters=134_515_008)
+    Lessons(store.folder).add("0123abcd", learned)
     Lessons(other.folder).add("0123abcd", Learned(refused=("maxItems",)))
     lines = exported(store)
 
-    assert lines == b'{"judge":"0123abcd","refused":["temperature"],"context_tokens":4096}\n'
+    assert json.loads(lines) == {
+        "judge": "0123abcd",
+        "refused": ["temperature"],
+        "context_tokens": 4096,
+        "parameters": 134_515_008,
+    }
     for _ in range(2):
         assert taken_in(other, lines) == TransferCounts(0, 0, 0, ())
     assert Lessons(other.folder).known == {
-        "0123abcd": Learned(refused=("maxItems", "temperature"), context_tokens=4096)
+        "0123abcd": learned.model_copy(update={"refused": ("maxItems", "temperature")})
     }
 
 

@@ -241,6 +241,46 @@ def test_what_the_reply_states_is_counted_exactly(shape: Shape, truth: Truth) ->
         ({"prompt_tokens": -1, "completion_tokens": 10**17}, (None, None)),
         ({"prompt_tokens": True, "completion_tokens": "x"}, (None, None)),
         ({"prompt_tokens": 100, "completion_tokens": 50, "total_tokens": 120}, (100, 50)),
+        # DeepSeek's two parts of the prompt, without their sum
+        (
+            {
+                "prompt_cache_hit_tokens": 640,
+                "prompt_cache_miss_tokens": 360,
+                "completion_tokens": 500,
+            },
+            (1000, 500),
+        ),
+        # new-api, which has Anthropic's cache beside the prompt, and a name of its own for writing
+        (
+            {
+                "prompt_tokens": 100,
+                "completion_tokens": 200,
+                "total_tokens": 300,
+                "prompt_tokens_details": {"cached_tokens": 300, "cached_creation_tokens": 600},
+            },
+            (1000, 200),
+        ),
+        # Perplexity's deep research, whose total is 33 + 7,163
+        (
+            {
+                "prompt_tokens": 33,
+                "completion_tokens": 7_163,
+                "total_tokens": 7_196,
+                "citation_tokens": 20_016,
+                "reasoning_tokens": 5_000,
+            },
+            (20_049, 12_163),
+        ),
+        # hindsight 3851: a total that is one token below 3,110 + 673 + 909
+        (
+            {
+                "prompt_tokens": 3_110,
+                "completion_tokens": 673,
+                "total_tokens": 4_691,
+                "completion_tokens_details": {"reasoning_tokens": 909},
+            },
+            (3_110, 1_582),
+        ),
         ("none", (None, None)),
         (None, (None, None)),
     ],

@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from functools import cached_property
 from html import unescape
 from itertools import groupby, pairwise
@@ -412,27 +412,54 @@ def _numbers(tokens: Sequence[Word]) -> set[str]:
 def _instead(
     claim: Sequence[Word], sentence: Sequence[Word], of_claim: Set[str], of_sentence: Set[str]
 ) -> tuple[str, ...]:
-    claimed = [token for token in claim if token.key]
-    stated = [token for token in sentence if token.key]
-    beginnings = {words.beginning(token.key) for token in stated}
-    missing = {key for key in of_claim if words.beginning(key) not in beginnings}
-    unclaimed = of_sentence - {token.key for token in claimed}
+    """Return words of `of_claim` that the sentence lacks, and the one of `of_sentence` that it has
+    beside the same word; empty if there are none."""
+    claimed = _content(claim)
+    stated = _content(sentence)
+    # no word of the sentence has an empty key, so that the ends of the claim need no test
+    keys = ["", *(token.key for token in claimed), ""]
+    missing = _lacking(stated, of_claim)
+    unclaimed = of_sentence - set(keys)
     if not (missing and unclaimed):
         return ()
-    pairs = list(pairwise(stated))
-    after = {first.key: second.text for first, second in pairs if second.key in unclaimed}
-    before = {second.key: first.text for first, second in pairs if first.key in unclaimed}
+    beside = _Neighbors.of(stated, unclaimed)
     start = 0
     for absent, group in groupby(claimed, lambda token: token.key in missing):
         run = list(group)
         end = start + len(run)
-        instead = after.get(claimed[start - 1].key) if start else None
-        if not instead and end < len(claimed):
-            instead = before.get(claimed[end].key)
+        instead = beside.after.get(keys[start]) or beside.before.get(keys[end + 1])
         if absent and instead:
             return " ".join(token.text for token in run), instead
         start = end
     return ()
+
+
+def _content(tokens: Iterable[Word]) -> list[Word]:
+    return [token for token in tokens if token.key]
+
+
+def _lacking(tokens: Iterable[Word], keys: Set[str]) -> set[str]:
+    """Return the keys that no word has in any of its forms."""
+    beginnings = {words.beginning(token.key) for token in tokens}
+    return {key for key in keys if words.beginning(key) not in beginnings}
+
+
+class _Neighbors(NamedTuple):
+    """Some words of a sentence as it spells them, by the key of the word beside each."""
+
+    after: Mapping[str, str]
+    """By the key of the word before it."""
+    before: Mapping[str, str]
+    """By the key of the word after it."""
+
+    @classmethod
+    def of(cls, tokens: Sequence[Word], keys: Set[str]) -> _Neighbors:
+        """Return the words with these keys."""
+        pairs = list(pairwise(tokens))
+        return cls(
+            {first.key: second.text for first, second in pairs if second.key in keys},
+            {second.key: first.text for first, second in pairs if first.key in keys},
+        )
 
 
 def role_swap(claim: Sequence[Word], sentence: Sequence[Word]) -> bool:
@@ -443,9 +470,8 @@ def role_swap(claim: Sequence[Word], sentence: Sequence[Word]) -> bool:
         list(dict.fromkeys(token.key for token in tokens if token.key in shared))
         for tokens in (claim, sentence)
     )
-    is_list = [
-        named for named, _ in groupby(token.key in shared for token in claim if token.key)
-    ].count(True) < 2
+    runs = [named for named, _ in groupby(token.key in shared for token in _content(claim))]
+    is_list = runs.count(True) < 2
     return (
         claimed != stated
         and not is_list
