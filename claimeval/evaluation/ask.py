@@ -10,10 +10,10 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from claimeval.execution import Executor
 from claimeval.execution.concurrently import gather_all
-from claimeval.judging.replies import LOOP
 from claimeval.judging.reply_values import ParsedReply
+from claimeval.providers.served import stated_dollars
 from claimeval.types.records import Call, Evidence, Part, Reason
-from claimeval.types.requests import CLAIMS_PER_CALL, Completion, Failure, Outcome, Request
+from claimeval.types.requests import CLAIMS_PER_CALL, ENDLESS, Completion, Failure, Outcome, Request
 
 MAX_ATTEMPTS = 2
 """Maximum attempts if the reply cannot be read or leaves subjects out."""
@@ -81,7 +81,10 @@ def is_too_long(value: object) -> bool:
 
 
 def smaller_room(
-    refused: Request, why: object, learned: int | None, limit: int | None = None
+    refused: Request,
+    why: object,
+    learned: int | None,
+    limit: int | None = None,
 ) -> int:
     """Return the maximum size of a request after one was refused as too long.
 
@@ -109,6 +112,7 @@ async def ask_windows(
     request. Returns the answers of the windows; only the first one's if all of it was refused as
     too long.
     """
+    # All at once, fifty windows of a size that the server refuses would be fifty refusals.
     first = await ask(windows[0], limit)
     if all(map(is_too_long, chain.from_iterable(first.values.values()))):
         return [first]
@@ -151,12 +155,13 @@ async def ask_about(
     """
     values: dict[str, T | Failure] = {}
     calls: list[Call] = []
-    batches: list[_Batch[S]] = [_Batch(tuple(subjects))]
+    batches: list[_SubjectsOfRequest[S]] = [_SubjectsOfRequest(tuple(subjects))]
     divided = len(subjects) > CLAIMS_PER_CALL
     for attempt in count():
-        following: list[_Batch[S]] = []
+        following: list[_SubjectsOfRequest[S]] = []
         for batch in batches:
             request = ask(batch.subjects).repeated(attempt, replicate)
+            # The reason tells the executor which of `--ask-again` would send it.
             if batch.again:
                 request = replace(request, again=batch.again)
             outcome = await executor.ask(request)
@@ -167,29 +172,60 @@ async def ask_about(
             else:
                 reading = read(outcome, request, batch.subjects)
                 executor.review(request, outcome, _unreadable(reading))
-            missing = [one for one in batch.subjects if one.id not in reading.values]
             values |= reading.values
-            values |= {subject.id: reading.lack(subject.id) for subject in missing}
-            ids = tuple([subject.id for subject in batch.subjects if subject.id])
-            calls.append(_call(address, request, outcome, reading, ids))
-            parts = _batches_to_re_ask(batch.subjects, missing, reading)
-            most = MAX_ATTEMPTS + (divided and len(batch.subjects) > 1)
-            if parts and attempt + 1 < most:
-                following += [_Batch(part) for part in parts]
-            elif missing and isinstance(outcome, Completion) and outcome.cached:
-                following += _asked_before(missing, parts, reading)
+            values |= {one.id: reading.lack(one.id) for one in batch.missing(reading)}
+            calls.append(_call(address, request, outcome, reading, batch.ids))
+            following += _following(batch, reading, outcome, attempt, divided=divided)
         if not following:
             return Answers({subject: [value] for subject, value in values.items()}, tuple(calls))
         batches = following
     raise AssertionError("attempts are counted without end")
 
 
-class _Batch(NamedTuple, Generic[S]):
+class _SubjectsOfRequest(NamedTuple, Generic[S]):
     """Subjects of one request."""
 
     subjects: tuple[S, ...]
     again: Reason | None = None
     """Why their stored replies are useless, if all attempts that a run makes are stored."""
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """The ids of the subjects that have one."""
+        return tuple([subject.id for subject in self.subjects if subject.id])
+
+    def missing(self, reading: ParsedReply[T]) -> list[S]:
+        """Return the subjects that a reply has no value of."""
+        return [subject for subject in self.subjects if subject.id not in reading.values]
+
+
+def _following(
+    batch: _SubjectsOfRequest[S],
+    reading: ParsedReply[T],
+    outcome: Outcome,
+    attempt: int,
+    *,
+    divided: bool,
+) -> list[_SubjectsOfRequest[S]]:
+    """Return what to ask after a reply about a batch; nothing if it brought all values, or if
+    asking again is no use.
+
+    Args:
+        batch: The batch.
+        reading: What was read from the reply.
+        outcome: The reply, or why there is none.
+        attempt: Number of the attempt, from 0.
+        divided: Whether the first question was about more than `CLAIMS_PER_CALL` subjects.
+    """
+    missing = batch.missing(reading)
+    parts = _batches_to_re_ask(batch.subjects, missing, reading)
+    # Twenty claims that are asked again in fives leave those a second attempt, as any five have.
+    most = MAX_ATTEMPTS + (divided and len(batch.subjects) > 1)
+    if parts and attempt + 1 < most:
+        return [_SubjectsOfRequest(part) for part in parts]
+    if missing and isinstance(outcome, Completion) and outcome.cached:
+        return _asked_before(missing, parts, reading)
+    return []
 
 
 def _unreadable(reading: ParsedReply[T]) -> Failure | None:
@@ -200,15 +236,17 @@ def _unreadable(reading: ParsedReply[T]) -> Failure | None:
 
 
 def _asked_before(
-    missing: Sequence[S], parts: Sequence[tuple[S, ...]], reading: ParsedReply[T]
-) -> list[_Batch[S]]:
+    missing: Sequence[S],
+    parts: Sequence[tuple[S, ...]],
+    reading: ParsedReply[T],
+) -> list[_SubjectsOfRequest[S]]:
     """Return the batches after the last attempt, if its reply is stored.
 
     It was useless in an earlier run: a further attempt may be stored as well, and whether one is
     sent is for the run's `ask_again` to decide.
     """
     reason = reading.failure.reason if reading.failure else "incomplete"
-    return [_Batch(part, reason) for part in parts or [tuple(missing)]]
+    return [_SubjectsOfRequest(part, reason) for part in parts or [tuple(missing)]]
 
 
 def _call(
@@ -240,6 +278,8 @@ def _call(
         completion_tokens=usage.completion_tokens,
         cached_tokens=usage.cached_tokens,
         cache_write_tokens=usage.cache_write_tokens,
+        dollars=stated_dollars(request.judge, usage),
+        # A full float would make each call in results.jsonl ten characters longer.
         seconds=None if seconds is None else round(seconds, 3),
     )
 
@@ -249,7 +289,9 @@ _NO_REPLY = Completion(body=b"", text=None)
 
 
 def _batches_to_re_ask(
-    asked: Sequence[S], missing: Sequence[S], reading: ParsedReply[T]
+    asked: Sequence[S],
+    missing: Sequence[S],
+    reading: ParsedReply[T],
 ) -> list[tuple[S, ...]]:
     """Return the subjects without a value in batches, one per new request; none if there is no use
     in asking."""
@@ -258,6 +300,8 @@ def _batches_to_re_ask(
         return even_chunks(missing, CLAIMS_PER_CALL)
     if failure is not None:
         return _batches_of_failed(missing, failure)
+    # A model that leaves a claim out of a list of twenty labels it when it is asked about that
+    # alone.
     alone = len(missing) <= MAX_ALONE
     return [(subject,) for subject in missing] if alone else [tuple(missing)]
 
@@ -265,10 +309,11 @@ def _batches_to_re_ask(
 def _batches_of_failed(missing: Sequence[S], failure: Failure) -> list[tuple[S, ...]]:
     if failure.reason not in RE_ASKED_REASONS:
         return []
+    # Half of the claims need half of the reply, which then fits under the same limit.
     if failure.reason == "truncated" and len(missing) > 1:
         middle = len(missing) // 2
         return [tuple(missing[:middle]), tuple(missing[middle:])]
-    if failure.message == LOOP:
+    if failure.message in ENDLESS:
         return []  # a longer reply would only be more of the same
     return [tuple(missing)]
 

@@ -7,7 +7,6 @@ evidence that the metrics need. Claims and verdicts of an earlier result of the 
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -26,6 +25,7 @@ from claimeval.evaluation.ask import (
     smaller_room,
 )
 from claimeval.evaluation.evidence import with_evidence
+from claimeval.evaluation.job import sample_of
 from claimeval.evaluation.judgment import (
     EarlierVerdicts,
     JudgedSubjects,
@@ -81,7 +81,6 @@ UNGROUNDED_SHARE = 0.9
 """A run stops if more than this share of the claims in its first texts is ungrounded."""
 LANGUAGE_SAMPLES = 200
 """Number of samples, from the first, that determine the language of the prompts."""
-logger = logging.getLogger("claimeval")
 NAME = "score"
 EXTRACT_PROMPT = "atomic"
 ASSESS_PROMPT = "three_way"
@@ -174,13 +173,16 @@ class ClaimsJob(QuestionJob):
     @property
     def manifest(self) -> Manifest:
         """All settings that affect numbers."""
+        prompts = (self.assess_prompt, *self.metric_prompts.values())
+        if self.extracts or {metric.claims_of for metric in self.metrics} != {CLAIMS}:
+            prompts = (self.extract_prompt, *prompts)
         return Manifest(
             job=self.name,
             metrics=(*self.metrics, *self.derived),
             questions=self.records,
             judges=self.judges,
             extractor=self.taken_from or self.extractor,
-            prompts=tuple(prompt.record for prompt in self._prompts_used),
+            prompts=tuple(prompt.record for prompt in prompts),
             panel=self.panel,
             settings={name: getattr(self.panel, name) for name in JOB_SETTINGS}
             | ({"claim_order": self.claim_order} if self.claim_order else {})
@@ -196,13 +198,6 @@ class ClaimsJob(QuestionJob):
         if self.taken_from:
             return self.taken_from
         return self.extractor if self.extracts else None
-
-    @property
-    def _prompts_used(self) -> tuple[Prompt, ...]:
-        used = (self.assess_prompt, *self.metric_prompts.values())
-        if not self.extracts and {metric.claims_of for metric in self.metrics} == {CLAIMS}:
-            return used
-        return (self.extract_prompt, *used)
 
     @property
     def records(self) -> tuple[QuestionRecord, ...]:
@@ -251,7 +246,10 @@ class ClaimsJob(QuestionJob):
         return {}
 
     def check_grounding(
-        self, extractor: Judge, claims: tuple[Claim, ...] | Failure, executor: Executor
+        self,
+        extractor: Judge,
+        claims: tuple[Claim, ...] | Failure,
+        executor: Executor,
     ) -> None:
         """Raise StoppedEarly if nearly all claims of the first texts of the run are ungrounded.
 
@@ -288,7 +286,11 @@ class ClaimsJob(QuestionJob):
         return replace(self, joint=self.panel.per_document is not True)
 
     def question(
-        self, sample: Sample, of: Part, against: Part, documents: tuple[Document, ...]
+        self,
+        sample: Sample,
+        of: Part,
+        against: Part,
+        documents: tuple[Document, ...],
     ) -> Question[Claim]:
         """Return the question about claims of one part against another, or against the sample's
         question.
@@ -322,7 +324,9 @@ class ClaimsJob(QuestionJob):
                 sample.full_question,
             ),
             read=lambda completion, request, _: assess.read(
-                completion, request, computed=not reads_prompts(request.judge)
+                completion,
+                request,
+                computed=not reads_prompts(request.judge),
             ),
             singles=_single_documents(self.numbered(sample), of, against, record.panel),
             ask_pairs=partial(assess.ask_pairs, prompt),
@@ -348,19 +352,17 @@ class ClaimsJob(QuestionJob):
         Verdicts of an earlier result, and its claims of parts whose extraction did not fail, are
         reused.
         """
-        sample = self.numbered(item.sample if isinstance(item, SampleResult) else item)
-        earlier = EarlierVerdicts(item if isinstance(item, SampleResult) else None)
-        unasked = self.needs_question and not sample.question.strip() and not earlier.calls
-        fed = [metric for metric in self.metrics if metric.missing_part(sample) is None]
-        metrics = [] if unasked else fed
+        sample = self.numbered(sample_of(item))
+        earlier = EarlierVerdicts(item)
+        metrics = self._fed(sample, earlier)
         parts = list(dict.fromkeys(metric.claims_of for metric in metrics))
-        extracted: list[Extracted] = await gather_all(
+        replies: list[Extracted] = await gather_all(
             [claims_of(sample, part, self, executor, earlier) for part in parts]
         )
-        claims = {
-            part: () if isinstance(extraction.value, Failure) else extraction.value
-            for part, extraction in zip(parts, extracted, strict=True)
-        }
+        extracted = dict(zip(parts, replies, strict=True))
+        claims = {part: _claims_in(extraction) for part, extraction in extracted.items()}
+        evidence = _evidence(sample, metrics, claims)
+        given = _given(sample, self, evidence)
 
         def judged(of: Part, against: Part) -> Coroutine[Any, Any, JudgedSubjects]:
             """Judge the claims of one part against another part."""
@@ -369,33 +371,36 @@ class ClaimsJob(QuestionJob):
             if of == "reference":
                 known = {given_one.subject for given_one in given if given_one.against == against}
             asked = [claim for claim in claims[of] if claim.id not in known]
-            return judge(self.question(sample, of, against, evidence[against]), asked, context)
+            return judge(self.question(sample, of, against, evidence[of, against]), asked, context)
 
-        evidence = {metric.against: sample.documents(metric.against) or () for metric in metrics}
-        columns = dict.fromkeys((metric.claims_of, metric.against) for metric in metrics)
-        pairs = [(of, against) for of, against in columns if claims[of] and evidence[against]]
-        given = _given(sample, self, pairs)
+        # All pairs of a sample at once: four metrics take the time of the slowest.
         judged_pairs: list[JudgedSubjects] = await gather_all(
-            [judged(of, against) for of, against in pairs]
+            [judged(of, against) for of, against in evidence]
         )
-        steps: list[Extracted | JudgedSubjects] = [*extracted, *judged_pairs]
+        steps: list[Extracted | JudgedSubjects] = [*replies, *judged_pairs]
         calls = earlier.calls + tuple(chain.from_iterable(step.calls for step in steps))
-        voted = votes(judged_pairs, [self.record(of, against) for of, against in pairs], calls)
+        voted = votes(judged_pairs, [self.record(of, against) for of, against in evidence], calls)
         all_claims = tuple(chain.from_iterable(claims.values()))
         unscored = SampleResult(
             sample=sample,
             claims=all_claims,
             unextracted={
                 part: why_without_claims(extraction)
-                for part, extraction in zip(parts, extracted, strict=True)
+                for part, extraction in extracted.items()
                 if not claims[part]
             },
             assessments=self._in_order(sample, all_claims, voted, given),
             calls=calls,
         )
-        if phrases := _unclear(self, unscored):
-            unscored = unscored.model_copy(update={"details": {UNCLEAR: phrases}})
         return self.scored(unscored)
+
+    def _fed(self, sample: Sample, earlier: EarlierVerdicts) -> list[Metric]:
+        """Return the metrics whose inputs a sample has; none if it lacks a question that a prompt
+        reads."""
+        # A result that has calls was judged, and keeps its verdicts though its question is blank.
+        if self.needs_question and not sample.question.strip() and not earlier.calls:
+            return []
+        return [metric for metric in self.metrics if metric.missing_part(sample) is None]
 
     def _in_order(
         self,
@@ -407,6 +412,7 @@ class ClaimsJob(QuestionJob):
         """Return the assessments of a sample with the sentence that each rests on: those against
         all evidence, those with labels of the data, those against single documents."""
         reasoning = {judge.name for judge in self.judges if reads_prompts(judge)}
+        # A judge by words has no reason in a sentence, only the words of its score.
         with_sentences = with_evidence(sample, claims, voted, reasoning)
         whole = [assessment for assessment in with_sentences if assessment.is_whole]
         single = [assessment for assessment in with_sentences if not assessment.is_whole]
@@ -419,8 +425,8 @@ class ClaimsJob(QuestionJob):
         return sample.model_copy(update={"numbering": self.numbering})
 
     def scored(self, result: SampleResult) -> SampleResult:
-        """Return the result with the assessments against empty parts, of which nobody is asked, and
-        with the scores."""
+        """Return the result with the assessments against empty parts, of which nobody is asked,
+        with the phrases that no claim was made of, and with the scores."""
         if result.sample.numbering != self.numbering:
             result = result.model_copy(update={"sample": self.numbered(result.sample)})
         columns = result.columns()
@@ -432,6 +438,9 @@ class ClaimsJob(QuestionJob):
         ]:
             others = [assessment for assessment in result.assessments if not assessment.is_whole]
             result = result.model_copy(update={"assessments": (*result.whole, *unasked, *others)})
+        if phrases := _unclear(self, result):
+            details = {**(result.details or {}), UNCLEAR: phrases}
+            result = result.model_copy(update={"details": details})
         return result.model_copy(
             update={"scores": scoring.scores(self.metrics, result, self.derived)}
         )
@@ -444,12 +453,17 @@ class ClaimsJob(QuestionJob):
 
 
 def _single_documents(
-    sample: Sample, of: Part, against: Part, panel: Panel
+    sample: Sample,
+    of: Part,
+    against: Part,
+    panel: Panel,
 ) -> tuple[tuple[Evidence, Document], ...]:
     """Return the documents that claims are assessed against one by one or in other orders; none if
     there is one."""
     ranks = sample.ranks(against)
     documents = sample.documents(against) or ()
+    # With one document, the single document and the whole evidence would be two questions of one
+    # answer.
     if against in ONE_TEXT or len(ranks) < 2 or not (panel.per_document or panel.shuffle_contexts):
         return ()
     asked = frozenset(ranks)
@@ -483,6 +497,8 @@ def _given(sample: Sample, job: ClaimsJob, pairs: Iterable[tuple[Part, Part]]) -
             record = job.record("reference", against)
             for (subject, _), word in zip(claims, words, strict=True):
                 if word is not None:
+                    # A prompt of two labels has no word for partial support, which counts as none
+                    # in its strict form.
                     known = word if word in record.scale.words else "not_found"
                     verdict = Verdict(judge=GIVEN, **record.scale.labeled(known))
                     evidence = Evidence.of(against)
@@ -509,6 +525,26 @@ def _unclear(job: ClaimsJob, result: SampleResult) -> dict[str, JsonValue]:
     }
 
 
+def _claims_in(extraction: Extracted) -> tuple[Claim, ...]:
+    value = extraction.value
+    return () if isinstance(value, Failure) else value
+
+
+def _evidence(
+    sample: Sample,
+    metrics: Iterable[Metric],
+    claims: Mapping[Part, Sequence[Claim]],
+) -> dict[tuple[Part, Part], tuple[Document, ...]]:
+    """Return, by pair of a part with claims and a part that these are assessed against, the
+    documents of the latter, of which there is one at least."""
+    evidence: dict[tuple[Part, Part], tuple[Document, ...]] = {}
+    for metric in metrics:
+        documents = sample.documents(metric.against)
+        if claims[metric.claims_of] and documents:
+            evidence[metric.claims_of, metric.against] = documents
+    return evidence
+
+
 def why_without_claims(extraction: Extracted) -> Reason:
     """Return why a text has no claims: the failure of its extraction, or that it states nothing."""
     value = extraction.value
@@ -516,9 +552,21 @@ def why_without_claims(extraction: Extracted) -> Reason:
 
 
 async def claims_of(
-    sample: Sample, part: Part, job: ClaimsJob, executor: Executor, earlier: EarlierVerdicts
+    sample: Sample,
+    part: Part,
+    job: ClaimsJob,
+    executor: Executor,
+    earlier: EarlierVerdicts,
 ) -> Extracted:
-    """Return the claims of one part: from an earlier result, given, or from the extractor."""
+    """Return the claims of one part: from an earlier result, given, or from the extractor.
+
+    Args:
+        sample: The sample.
+        part: The part.
+        job: The job, which has the extractor.
+        executor: Answers the requests.
+        earlier: What an earlier result of the sample has.
+    """
     if (claims := earlier.claims(part)) is not None:
         return Extracted.only(claims)
     if given := sample.given_claims(part):
@@ -531,7 +579,11 @@ async def claims_of(
 
 
 async def _extract(
-    sample: Sample, part: Part, extractor: Judge, job: ClaimsJob, executor: Executor
+    sample: Sample,
+    part: Part,
+    extractor: Judge,
+    job: ClaimsJob,
+    executor: Executor,
 ) -> Extracted:
     texts = sample.texts(part)
     assert texts is not None, "only parts that the sample has are extracted"
@@ -541,6 +593,7 @@ async def _extract(
             for text in texts
         ]
     )
+    # Before the verdicts, which cost most of a run and would be about claims of other texts.
     for extraction in extractions:
         job.check_grounding(extractor, extraction.value, executor)
     if not sample.alternatives(part):
@@ -553,7 +606,12 @@ async def _extract(
 
 
 async def extract_text(
-    sample: Sample, part: Part, text: str, extractor: Judge, prompt: Prompt, executor: Executor
+    sample: Sample,
+    part: Part,
+    text: str,
+    extractor: Judge,
+    prompt: Prompt,
+    executor: Executor,
 ) -> Extracted:
     """Extract the claims of a text, in windows of its sentences if it is too long for one request.
 
@@ -599,22 +657,15 @@ async def extract_text(
         extractions = await ask_windows(windows, lambda window, _: ask(request_for(window), window))
         calls += numbered(extractions)
         if any(extraction.too_long for extraction in extractions):
+            # A server that does not say its window is found by halves.
             room //= 2
             continue
-        failed = next(
-            (
-                extraction.value
-                for extraction in extractions
-                if isinstance(extraction.value, Failure)
-            ),
-            None,
-        )
-        claims = [
-            extraction.value
-            for extraction in extractions
-            if not isinstance(extraction.value, Failure)
-        ]
-        return Extracted.only(failed or extract.join_windows(part, windows, claims), calls)
+        values = [extraction.value for extraction in extractions]
+        # A window that failed fails the text: its claims would be missing from the score unseen.
+        if failed := next((value for value in values if isinstance(value, Failure)), None):
+            return Extracted.only(failed, calls)
+        claims = [_claims_in(extraction) for extraction in extractions]
+        return Extracted.only(extract.join_windows(part, windows, claims), calls)
     return Extracted.only(
         Failure(reason="too_long", message="the window has no room for the text"), calls
     )
@@ -665,32 +716,36 @@ def choose_metrics(requested: MetricSelection | None, surveyed: Survey) -> Metri
     """
     if surveyed.duplicate_numbers:
         raise repeated_id(surveyed.duplicate_ids[0], *surveyed.duplicate_numbers)
-    usable = tuple(
-        metric for metric in SUPPORT if not requested and surveyed.has_inputs_for(metric.name)
-    )
+    if requested:
+        _check_inputs(requested.rows, surveyed)
+        return requested
+    usable = tuple(metric for metric in SUPPORT if surveyed.has_inputs_for(metric.name))
     about_answers = tuple(metric for metric in usable if metric.name in ABOUT_ANSWERS)
-    chosen = requested.rows if requested else about_answers or usable
-    if not chosen:
+    # A test set without answers still says whether its contexts hold its gold answers.
+    if not usable:
         needs = "; ".join(incomplete(surveyed, [METRICS[name] for name in ABOUT_ANSWERS]))
-        raise UsageError(
-            f"no sample has what a metric needs: {needs}{surveyed.advice or _columns('answer')}"
-        )
-    for metric in chosen:
-        if not surveyed.has_inputs_for(metric.name):
-            lacks = ", ".join(incomplete(surveyed, [metric]))
-            lacking = surveyed.missing_fields[metric.name][0].field
-            others = [other.name for other in chosen if surveyed.has_inputs_for(other.name)]
-            instead = f", or use -m {','.join(others)}" if others else ""
-            raise UsageError(
-                f"no sample has what {metric.name} needs: {lacks}"
-                f"{surveyed.advice or _columns(lacking)}{instead}"
-            )
-    return requested or MetricSelection(chosen, None)
+        raise UsageError(f"no sample has what a metric needs: {needs}{_advice(surveyed, 'answer')}")
+    return MetricSelection(about_answers or usable, None)
 
 
-def _columns(field: str) -> str:
-    """Return how a column is named that has a field, as the end of a message."""
-    return f"; if a column has it, name it, as in --field {field}=COLUMN"
+def _check_inputs(metrics: Sequence[Metric], surveyed: Survey) -> None:
+    """Raise UsageError if no sample has the inputs of a metric."""
+    lacking = [metric for metric in metrics if not surveyed.has_inputs_for(metric.name)]
+    if not lacking:
+        return
+    first = lacking[0]
+    lacks = ", ".join(incomplete(surveyed, [first]))
+    field = surveyed.missing_fields[first.name][0].field
+    others = [metric.name for metric in metrics if metric not in lacking]
+    instead = f", or use -m {','.join(others)}" if others else ""
+    raise UsageError(
+        f"no sample has what {first.name} needs: {lacks}{_advice(surveyed, field)}{instead}"
+    )
+
+
+def _advice(surveyed: Survey, field: str) -> str:
+    """Return what to do about a missing field, as the end of a message."""
+    return surveyed.advice or f"; if a column has it, name it, as in --field {field}=COLUMN"
 
 
 def incomplete(surveyed: Survey, metrics: Sequence[Metric]) -> dict[str, list[str]]:
@@ -707,7 +762,10 @@ def incomplete(surveyed: Survey, metrics: Sequence[Metric]) -> dict[str, list[st
 
 
 def make_job(
-    options: ClaimsOptions, metrics: MetricSelection, *, extracts: bool = True
+    options: ClaimsOptions,
+    metrics: MetricSelection,
+    *,
+    extracts: bool = True,
 ) -> ClaimsJob:
     """Return the job after checking all settings. Raises UsageError before any call is made.
 
@@ -721,6 +779,7 @@ def make_job(
     extractor = (
         specs.parse_judge(spec, specs.asking(options.claims_per_call)) if spec else panel.judges[0]
     )
+    # Calls and verdicts name a judge by its name alone.
     if any(judge.name == extractor.name and judge != extractor for judge in panel.judges):
         raise UsageError(
             f"extractor and judge are both called {extractor.name!r} but differ; give one another"
@@ -780,12 +839,22 @@ def citing(metrics: Iterable[str], given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def with_numbering(
-    job: ClaimsJob, samples: Iterable[Sample], given: Numbering | None = None, *, ask: bool = True
+    job: ClaimsJob,
+    samples: Iterable[Sample],
+    given: Numbering | None = None,
+    *,
+    ask: bool = True,
 ) -> ClaimsJob:
     """Return the job with what the numbers in the citations of its samples are, if it reads them.
 
-    Raises UsageError if metrics of citations are asked for and the answers fit two readings, unless
-    `ask` is not set.
+    Args:
+        job: The job.
+        samples: The samples.
+        given: The numbering, if the caller says it.
+        ask: Whether two readings that the answers fit are an error.
+
+    Raises:
+        UsageError: Metrics of citations are asked for, and the answers fit two readings.
     """
     has_metrics = any(derived(name).cites for name in job.derived)
     if not has_metrics and not job.panel.per_document:
@@ -817,7 +886,9 @@ def _load_prompts(options: ClaimsOptions, metrics: MetricSelection) -> list[Prom
         raise unknown_name("parameter of the prompts:", name, set().union(*declared.values()))
     return [
         prompts.load(
-            step, spec, {name: parameters[name] for name in declared[step] if name in parameters}
+            step,
+            spec,
+            {name: parameters[name] for name in declared[step] if name in parameters},
         )
         for step, spec in by_step.items()
     ]
@@ -833,6 +904,7 @@ def prompt_language(samples: Iterable[Sample]) -> tuple[str, str]:
     The language is English if no language covers two thirds, or if the prompts are not translated
     into it.
     """
+    # One language for the run: a mean over prompts of two languages would mix two ways of asking.
     first = islice(samples, LANGUAGE_SAMPLES)
     result = language_of_all(f"{sample.question}\n{sample.answer or ''}" for sample in first)
     if result.language in ("en", *prompts.languages()):
@@ -868,6 +940,8 @@ def notes(job: ClaimsJob) -> tuple[str, ...]:
     """Return notes on the reliability of the numbers."""
     notes = specs.notes(job.judges, job.claims_by)
     names = [name for name in job.derived if derived(name).partial]
+    # `nugget_recall` beside `nugget_recall_strict` would look like a second result, though one is
+    # a copy of the other.
     if names and not job.panel.scale.ordered:
         verb = "equals" if len(names) == 1 else "equal"
         notes += (
@@ -909,8 +983,9 @@ def check_readers(metrics: Iterable[Metric], judges: Sequence[Judge]) -> None:
         )
 
 
-def with_questions(job: ClaimsJob, surveyed: Survey) -> ClaimsJob:
-    """Return the job, which leaves out samples without a question if a prompt reads it.
+def with_questions(job: ClaimsJob, surveyed: Survey) -> tuple[ClaimsJob, tuple[str, ...]]:
+    """Return the job, which leaves out samples without a question if a prompt reads it, and a
+    remark on those samples, if there are any.
 
     Raises DataError if no sample has a question.
     """
@@ -920,6 +995,7 @@ def with_questions(job: ClaimsJob, surveyed: Survey) -> ClaimsJob:
     if job.extracts and reads_prompts(job.extractor):
         used.append(job.extract_prompt)
     reading = next((prompt for prompt in used if "question" in prompt.reads), None)
+    remarks = tuple[str, ...]()
     if reading and (lack := surveyed.no_question):
-        logger.info("%s", left_out(lack, surveyed.samples, reading.name))
-    return replace(job, needs_question=reading is not None)
+        remarks = (left_out(lack, surveyed.samples, reading.name),)
+    return replace(job, needs_question=reading is not None), remarks

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from itertools import islice
 from types import MappingProxyType
 from typing import NamedTuple
@@ -50,7 +51,9 @@ class TokenCounts(NamedTuple):
     def plus(self, other: TokenCounts) -> TokenCounts:
         """Return the sum of both."""
         return TokenCounts(
-            self.replies + other.replies, self.bytes + other.bytes, self.tokens + other.tokens
+            self.replies + other.replies,
+            self.bytes + other.bytes,
+            self.tokens + other.tokens,
         )
 
 
@@ -121,18 +124,15 @@ def recorded_output(store: Store, sources: Collection[Source]) -> dict[Source, C
         if row.value is None or origin is None:
             continue
         source = (origin.model, origin.endpoint, origin.prompt)
-        if source in incomplete and (tokens := _output_tokens(row.value)) is not None:
-            lengths[source][tokens] += 1
-            if lengths[source].total() >= SAMPLED:
-                incomplete.remove(source)
+        if source not in incomplete:
+            continue
+        with suppress(CallError):
+            tokens = completion(row.value).usage.completion_tokens
+            if tokens is not None:
+                lengths[source][tokens] += 1
+        if lengths[source].total() >= SAMPLED:
+            incomplete.remove(source)
     return lengths
-
-
-def _output_tokens(value: bytes) -> int | None:
-    try:
-        return completion(value).usage.completion_tokens
-    except CallError:
-        return None
 
 
 def measured(counted: TokenCounts) -> Range | None:
@@ -160,7 +160,10 @@ TOKENS: dict[str, Range] = {
 
 
 def output(
-    request: Request, step: str, subjects: int, parameters: Mapping[str, str] = AS_USUAL
+    request: Request,
+    step: str,
+    subjects: int,
+    parameters: Mapping[str, str] = AS_USUAL,
 ) -> Range:
     """Return the assumed output tokens of a request, at most its limit.
 
@@ -188,7 +191,10 @@ def size(text: str) -> int:
 
 
 def _claims(
-    judge: Judge, sentences: int, text: int, parameters: Mapping[str, str] = AS_USUAL
+    judge: Judge,
+    sentences: int,
+    text: int,
+    parameters: Mapping[str, str] = AS_USUAL,
 ) -> Range:
     quotes = Range(0, 0) if parameters.get("quotes") == "no" else QUOTE_BYTES
     low = sentences * CLAIMS_PER_SENTENCE.low * CLAIM_FRAME + text * (CLAIM_BYTES.low + quotes.low)
@@ -199,7 +205,10 @@ def _claims(
 
 
 def verdicts(
-    judge: Judge, calls: int, claims: int, parameters: Mapping[str, str] = AS_USUAL
+    judge: Judge,
+    calls: int,
+    claims: int,
+    parameters: Mapping[str, str] = AS_USUAL,
 ) -> Range:
     """Return the assumed output tokens of verdicts.
 

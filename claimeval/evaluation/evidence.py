@@ -68,6 +68,8 @@ def deciding_verdict(assessment: Assessment) -> Verdict | None:
     one."""
     same = [one for one in assessment.verdicts if one.label == assessment.label]
     with_reason = [one for one in same if one.explanation]
+    # The verdict is to have the label of the vote: the reason of a judge that was outvoted explains
+    # something else.
     return next(iter(with_reason or same), None)
 
 
@@ -81,11 +83,9 @@ def shown_sentence(sample: Sample, assessment: Assessment, claim: str) -> ShownS
     return ShownSentence(span, judged=False) if span else None
 
 
-@lru_cache(maxsize=32)
-def _finder(texts: tuple[str, ...]) -> EvidenceFinder:
-    """Return the finder of documents, which the results of a sample and its page share: to read the
-    sentences of ten documents takes longer than to look for all claims in them."""
-    return EvidenceFinder(texts)
+_finder = lru_cache(maxsize=32)(EvidenceFinder)
+"""The finder of documents, which the results of a sample and its page share: to read the sentences
+of ten documents takes longer than to look for all claims in them."""
 
 
 class _Search:
@@ -106,7 +106,11 @@ class _Search:
         )
 
     def find(
-        self, assessment: Assessment, claim: str, reason: str, cites: Iterable[str]
+        self,
+        assessment: Assessment,
+        claim: str,
+        reason: str,
+        cites: Iterable[str],
     ) -> EvidenceSpan | None:
         part = assessment.against
         if part not in self._finders:
@@ -117,9 +121,12 @@ class _Search:
         ids = self._ids[part]
         if assessment.document is not None:
             single = self._sample.documents(assessment.evidence) or ()
+            # A verdict on one document names it by being about it.
             cites = [document.id for document in single]
         among = {ids.index(name) for name in cites if name in ids}
         sentence = self._finders[part].find(claim, reason, among)
         return sentence and EvidenceSpan(
-            document=ids[sentence.document], start=sentence.start, end=sentence.end
+            document=ids[sentence.document],
+            start=sentence.start,
+            end=sentence.end,
         )

@@ -20,7 +20,8 @@ from claimeval.types.errors import StoppedEarly
 from claimeval.types.records import Claim, SampleResult
 
 STRAY_SHARE = 0.1
-"""Share of the claims that are in none of their texts, from which on others' texts are searched."""
+"""Share of the claims that are in none of their texts, or of the samples of which most are, from
+which on others' texts are searched. Six of 60 replies may have fewer than a tenth of the claims."""
 FOUND_SHARE = 0.25
 """Share of these claims that has to be in texts of others. After an exchange it is a third and
 more, also of claims that are short and reworded; of claims that a model invents it is 0 to 5%."""
@@ -58,6 +59,9 @@ class ExchangeCheck:
     def __init__(self) -> None:
         self._claims = 0
         self._strays = 0
+        self._samples = 0
+        self._stray_samples = 0
+        """Samples of which most claims are in none of their texts."""
         self._kept: list[_Stray] = []
         self._questions: set[str] = set()
         """The first two different questions."""
@@ -68,6 +72,8 @@ class ExchangeCheck:
         at again."""
         if len(self._questions) < 2:
             self._questions.add(_folded(result.sample.question))
+        claims = self._claims
+        strays = self._strays
         texts: dict[str, str] = {}
         for claim in result.claims:
             if claim.grounding == "given":
@@ -77,12 +83,16 @@ class ExchangeCheck:
                 texts[claim.of] = f"{own}\n{result.sample.full_question}" if own else ""
             if texts[claim.of]:
                 self._add(result, claim, texts[claim.of])
+        added = self._claims - claims
+        self._samples += added > 0
+        self._stray_samples += 2 * (self._strays - strays) > added
 
     def _add(self, result: SampleResult, claim: Claim, own: str) -> None:
         if claim.grounding in ("exact", "fuzzy"):
             self._claims += 1
             return
         words = _words(claim.text)
+        # "It closed." is in many texts, and would count as found elsewhere.
         if len(words) < _FEWEST_WORDS:
             return
         self._claims += 1
@@ -104,10 +114,11 @@ class ExchangeCheck:
         """Raise StoppedEarly if the claims are those of other samples.
 
         Args:
-            results: The results that were added. They are read only if a tenth of the claims is in
-                none of their texts.
+            results: The results that were added. They are read only if a tenth of the claims, or
+                most claims of a tenth of the samples, are in none of their texts.
         """
-        if not self._strays or self._strays < STRAY_SHARE * self._claims:
+        are_few = self._strays < STRAY_SHARE * self._claims
+        if not self._strays or (are_few and self._stray_samples < STRAY_SHARE * self._samples):
             return
         found: dict[int, str] = {}
         for result in results:
@@ -131,8 +142,7 @@ class ExchangeCheck:
         answer adds what other answers to the question say.
         """
         sample = result.sample
-        parts = {claim.of for claim in result.claims} or {"answer"}
-        texts = [text for part in parts if (text := sample.text(part))]
+        texts = _texts_with_claims(result)
         words = frozenset[str]().union(*map(_words, texts))
         several = len(self._questions) > 1
         question = _folded(sample.question) if several else ""
@@ -141,10 +151,24 @@ class ExchangeCheck:
                 continue
             if question and question == stray.question:
                 continue
-            shared = len(stray.words & words)
-            is_from_here = shared >= _ELSEWHERE * len(stray.words) and shared > stray.inside
-            if is_from_here and any(numbers(stray.claim) <= numbers(text) for text in texts):
+            if _is_from(stray, words, texts):
                 found[number] = sample.id
+
+
+def _is_from(stray: _Stray, words: frozenset[str], texts: Iterable[str]) -> bool:
+    """Return whether a claim is from these texts, which have these words."""
+    shared = len(stray.words & words)
+    # A claim that its own text has as well as another's is reworded, not exchanged.
+    if shared < _ELSEWHERE * len(stray.words) or shared <= stray.inside:
+        return False
+    # Answers about other years share nearly all words: "It opened in 1902" and "It opened in 1931".
+    return any(numbers(stray.claim) <= numbers(text) for text in texts)
+
+
+def _texts_with_claims(result: SampleResult) -> list[str]:
+    """Return the texts that claims were extracted from; the answer, if it has none."""
+    parts = {claim.of for claim in result.claims} or {"answer"}
+    return [text for part in parts if (text := result.sample.text(part))]
 
 
 def _folded(text: str) -> str:

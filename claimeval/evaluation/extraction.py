@@ -14,9 +14,11 @@ from typing import Any
 
 from pydantic import JsonValue
 
+from claimeval.data.file_formats import sheet_in
 from claimeval.data.rows import read_rows
 from claimeval.data.survey import distinct
 from claimeval.evaluation.claims import extract_text
+from claimeval.evaluation.job import sample_of
 from claimeval.evaluation.kinds import JobKind
 from claimeval.evaluation.manifest import Manifest, versions
 from claimeval.execution import Executor
@@ -27,7 +29,7 @@ from claimeval.metrics.claim_quality import GOLD_METRICS
 from claimeval.metrics.extraction import gold_scores, ratio_score, statements
 from claimeval.metrics.scoring import undefined
 from claimeval.providers import reads_prompts, specs
-from claimeval.types.errors import DataError, UsageError, unknown_name
+from claimeval.types.errors import DataError, UsageError, missing_file, unknown_name
 from claimeval.types.records import Call, Claim, Part, Reason, Sample, SampleResult, has_words
 from claimeval.types.requests import Failure, Judge
 
@@ -103,18 +105,24 @@ class ExtractionJob:
 
     async def evaluate(self, item: Sample | SampleResult, executor: Executor) -> SampleResult:
         """Return the counts of one sample."""
-        sample = item.sample if isinstance(item, SampleResult) else item
+        sample = sample_of(item)
         claims, calls = await self._claims(item, sample, executor)
         if isinstance(claims, Failure):
             because: Reason = claims.reason
             scores = undefined(dict.fromkeys(self.metrics, "share"), because)
             return SampleResult.of(
-                sample, unextracted={self.part: because}, scores=scores, calls=calls
+                sample,
+                unextracted={self.part: because},
+                scores=scores,
+                calls=calls,
             )
         return self._examine(sample, claims, calls)
 
     async def _claims(
-        self, item: Sample | SampleResult, sample: Sample, executor: Executor
+        self,
+        item: Sample | SampleResult,
+        sample: Sample,
+        executor: Executor,
     ) -> tuple[tuple[Claim, ...] | Failure, tuple[Call, ...]]:
         text = sample.text(self.part)
         if text is None:
@@ -123,7 +131,12 @@ class ExtractionJob:
             if not has_words(text):
                 return (), ()
             extracted = await extract_text(
-                sample, self.part, text, self.extractor, self.prompt, executor
+                sample,
+                self.part,
+                text,
+                self.extractor,
+                self.prompt,
+                executor,
             )
             return extracted.value, extracted.calls
         if self.field:
@@ -138,7 +151,10 @@ class ExtractionJob:
         return tuple(item.claims_of(self.part)), ()
 
     def _examine(
-        self, sample: Sample, claims: tuple[Claim, ...], calls: tuple[Call, ...]
+        self,
+        sample: Sample,
+        claims: tuple[Claim, ...],
+        calls: tuple[Call, ...],
     ) -> SampleResult:
         text = sample.text(self.part) or ""
         counts = examine(text, statements(claims))
@@ -186,6 +202,7 @@ def texts_in(value: Any, path: str) -> tuple[str, ...] | None:
     A claim is a text, an object with a text (`text`, `claim`, ...), or a triplet, whose words are
     joined. None if there is nothing at the path; empty if there is an empty list.
     """
+    # A column may itself be called "facts.text", as a data frame that was flattened has it.
     if isinstance(value, dict) and path in value:
         return None if value[path] is None else tuple(_claim_texts(value[path], path))
     values: list[Any] = [value]
@@ -218,6 +235,8 @@ def _claim_texts(value: Any, name: str) -> Iterator[str]:
         if key:
             yield from _claim_texts(value[key], key)
     elif isinstance(value, (list, tuple)):
+        # RefChecker writes a claim as ["Bern", "lies in", "Switzerland"], which is one claim and
+        # not three.
         if name in _TRIPLET_KEYS and not any(
             isinstance(item, (list, tuple, dict)) for item in value
         ):
@@ -229,10 +248,10 @@ def _claim_texts(value: Any, name: str) -> Iterator[str]:
                 )
 
 
-def read_gold(path: Path) -> dict[str, tuple[str, ...]]:
+def read_gold(path: Path, sheet: str | None = None) -> dict[str, tuple[str, ...]]:
     """Return the gold claims in a file, by sample. A row has a list of claims, or one claim."""
     gold: dict[str, list[str]] = {}
-    for row in read_rows(path):
+    for row in read_rows(path, sheet=sheet):
         name = row.first(("id", "sample_id", "sample", "question_id"))
         listed = row.first(("claims", "gold", "facts", *_TEXT_KEYS))
         if name is None or listed is None:
@@ -240,6 +259,7 @@ def read_gold(path: Path) -> dict[str, tuple[str, ...]]:
                 f"{row.location}: a row of gold claims needs id, and claims (a list) or text (one"
                 " claim)"
             )
+        # Ids of JSON may be numbers where those of samples are texts.
         gold.setdefault(str(name), []).extend(_claim_texts(listed, "claims"))
     return {name: tuple(texts) for name, texts in gold.items()}
 
@@ -252,6 +272,7 @@ def make_job(
     cluster: str | None,
     *,
     of_run: bool,
+    sheet: str | None = None,
 ) -> ExtractionJob:
     """Return the job after checking all settings against the items. Raises UsageError before any
     call is made.
@@ -264,6 +285,7 @@ def make_job(
         gold: A field of the data, or a file, with gold claims.
         cluster: Field whose equal values are one cluster.
         of_run: Whether the claims are those of the run.
+        sheet: The sheet of gold claims in a spreadsheet.
     """
     is_prompt = extractor is not None or (claims or "").endswith(".j2")
     named = extractor or (None if of_run or claims else LOCAL)
@@ -272,7 +294,7 @@ def make_job(
             f"--claims {claims} is a prompt; name the model that extracts claims with --extractor"
         )
     field = claims if not is_prompt else None
-    part, of_gold = _survey(items, gold, field)
+    part, of_gold = _survey(items, gold, field, sheet)
     return ExtractionJob(
         part=part,
         field=field,
@@ -285,25 +307,23 @@ def make_job(
 
 
 def _survey(
-    items: Iterable[Sample | SampleResult], gold_name: str | None, field: str | None
+    items: Iterable[Sample | SampleResult],
+    gold_name: str | None,
+    field: str | None,
+    sheet: str | None,
 ) -> tuple[Part, dict[str, tuple[str, ...]] | None]:
     """Read the items once to find the part with texts and the gold claims, and check the fields."""
-    gold_file = read_gold(Path(gold_name)) if gold_name and Path(gold_name).is_file() else None
+    file = Path(gold_name) if gold_name and Path(gold_name).is_file() else None
+    gold_file = read_gold(file, sheet_in(file, sheet)) if file else None
     gold: dict[str, tuple[str, ...]] = {}
     columns: dict[str, None] = {}
     answers = references = with_claims = 0
-    for sample in distinct(
-        item.sample if isinstance(item, SampleResult) else item for item in items
-    ):
+    for sample in distinct(map(sample_of, items)):
         answers += sample.has("answer")
         references += sample.has("reference")
         columns.update(dict.fromkeys(sample.metadata))
         if gold_name:
-            sample_gold = (
-                gold_file.get(sample.id)
-                if gold_file is not None
-                else texts_in(sample.metadata, gold_name)
-            )
+            sample_gold = _gold_of(sample, gold_file, gold_name)
             if sample_gold is not None:
                 gold[sample.id] = sample_gold
         with_claims += field is not None and texts_in(sample.metadata, field) is not None
@@ -318,11 +338,25 @@ def _survey(
     return "answer" if answers else "reference", gold if gold_name else None
 
 
+def _gold_of(
+    sample: Sample,
+    gold_file: Mapping[str, tuple[str, ...]] | None,
+    name: str,
+) -> tuple[str, ...] | None:
+    """Return the gold claims of a sample, from a file or from one of its fields; None if there are
+    none."""
+    if gold_file is not None:
+        return gold_file.get(sample.id)
+    return texts_in(sample.metadata, name)
+
+
 def _no_gold(name: str, columns: Iterable[str], *, is_file: bool) -> UsageError:
     if is_file:
         return UsageError(f"{name}: none of its ids is the id of a sample")
     if name in columns:
         return UsageError(f"the field {name!r} has no gold claims in any sample")
+    if Path(name).suffix in (".jsonl", ".json", ".csv", ".parquet"):
+        return missing_file(Path(name))
     return unknown_name("file, or field of the samples with gold claims:", name, columns)
 
 

@@ -32,7 +32,7 @@ from claimeval.judging.prompts import PromptRecord
 from claimeval.providers import Backend, claims_per_call, provider, writes
 from claimeval.providers.prices import FREE, Price, cost_bound, overhead, price_of
 from claimeval.providers.windows import cut_by
-from claimeval.statistics.formatting import dollars, span
+from claimeval.statistics.formatting import dollars, number_of, span
 from claimeval.store.lessons import Lessons
 from claimeval.store.store import Store, completion
 from claimeval.types import html
@@ -116,7 +116,13 @@ class _RequestCounts:
     """Texts whose claims, and so whose requests, are unknown, by number of sentences."""
 
     def add(
-        self, calls: int, size: float, again: float, output: Range, verdicts: int, bound: float
+        self,
+        calls: int,
+        size: float,
+        again: float,
+        output: Range,
+        verdicts: int,
+        bound: float,
     ) -> None:
         """Add requests.
 
@@ -181,7 +187,12 @@ class StepWorkload:
         again = max(self._warm(request)[1] - sum(estimates.size(claim.text) for claim in claims), 0)
         bound = cost_bound(request, self.price) if self.price else 0.0
         (self.certain if certain else self.possible).add(
-            1, request.size, again, tokens, len(claims), bound
+            1,
+            request.size,
+            again,
+            tokens,
+            len(claims),
+            bound,
         )
 
     def expect(self, frame: Request, sentences: int, size: int, *, certain: bool = True) -> None:
@@ -212,13 +223,18 @@ class StepWorkload:
         return request.size, request.size * known
 
     def line(
-        self, per_sentence: Range, counted: TokenCounts, recorded: Range | None
+        self,
+        per_sentence: Range,
+        counted: TokenCounts,
+        recorded: Range | None,
     ) -> StepForecast:
         """Return the forecast, given claims per sentence, counted prompt tokens, and recorded
         output tokens."""
         low = self._sum([self.certain], per_sentence.low, estimates.CLAIM_BYTES.low)
         high = self._sum(
-            [self.certain, self.possible], per_sentence.high, estimates.CLAIM_BYTES.high
+            [self.certain, self.possible],
+            per_sentence.high,
+            estimates.CLAIM_BYTES.high,
         )
         per_token = estimates.measured(counted) or estimates.BYTES_PER_TOKEN
         prompt = floor(low.bytes / per_token.high), ceil(high.bytes / per_token.low)
@@ -227,7 +243,9 @@ class StepWorkload:
             if recorded
             else (low.output.low, high.output.high)
         )
+        # A stored reply of a model that thinks may be longer than the limit now allows.
         output = floor(low_output), min(ceil(high_output), high.calls * self.judge.max_tokens)
+        # A local model writes no tokens, and reads some only where its texts are charged.
         if not writes(self.judge):
             output = (0, 0)
             if not provider(self.judge.model).costs:
@@ -254,36 +272,42 @@ class StepWorkload:
             basis=self._basis(counted, recorded) if any(prompt) else (),
         )
 
-    @property
-    def _line_frame(self) -> int:
-        """The bytes around a claim in a request."""
-        if writes(self.judge):
-            return estimates.LINE_FRAME
-        return question_size(THREE_WAY)  # the longest meanings of the scales for claims
-
     def _sum(
-        self, parts: Sequence[_RequestCounts], per_sentence: float, claim_bytes: float
+        self,
+        parts: Sequence[_RequestCounts],
+        per_sentence: float,
+        claim_bytes: float,
     ) -> _RequestCounts:
         """Return the totals for this number of claims per sentence and size of claims relative to
         their text."""
         total = _RequestCounts()
+        # Three-way has the longest meanings of the scales for claims.
+        line_frame = estimates.LINE_FRAME if writes(self.judge) else question_size(THREE_WAY)
         for part in parts:
             total.add(
-                part.calls, part.bytes, part.again, part.output, part.verdicts, part.cost_bound
+                part.calls,
+                part.bytes,
+                part.again,
+                part.output,
+                part.verdicts,
+                part.cost_bound,
             )
             for sentences, texts in part.unknown.items():
                 claims = max(1, ceil(per_sentence * sentences))
                 chunks = ceil(claims / claims_per_call(self.judge))
                 calls = chunks * texts.count
                 verdicts = claims * texts.count
-                size = (
-                    chunks * texts.frames + texts.bytes * claim_bytes + verdicts * self._line_frame
-                )
+                size = chunks * texts.frames + texts.bytes * claim_bytes + verdicts * line_frame
                 output = estimates.verdicts(self.judge, calls, verdicts, self.prompt.parameters)
                 tokens = size + calls * overhead(self.judge, 2)
                 bound = (self.price or FREE).at_most(tokens, calls * self.judge.max_tokens)
                 total.add(
-                    calls, size, (chunks - 1) * texts.warm + texts.again, output, verdicts, bound
+                    calls,
+                    size,
+                    (chunks - 1) * texts.warm + texts.again,
+                    output,
+                    verdicts,
+                    bound,
                 )
         return total
 
@@ -392,7 +416,7 @@ class Forecast(Record):
         cost = "price unknown"
         if self.cost is not None:
             cost = f"${span(self.cost, dollars)}"
-        return f"<Forecast of {self.samples:,} samples: {calls} calls, {cost}>"
+        return f"<Forecast of {number_of(self.samples, 'sample')}: {calls} calls, {cost}>"
 
     __str__ = __repr__
 
@@ -451,6 +475,7 @@ async def forecast(
     Raises:
         UsageError: If the price file cannot be read.
     """
+    # A cited report is a claims job too, so it is looked for first.
     walk_type: type[_Walk[Any]] = _Walk
     if isinstance(job, ReportJob):
         walk_type = _ReportWalk
@@ -546,7 +571,12 @@ class _Walk(_Planner, Generic[T]):
             batched = judge.name in self._batched
             rate = price_of(judge, self._prices, batched=batched)
             self._workloads[key] = StepWorkload(
-                step, judge, self._prompts[digest], rate, self._begun, batched
+                step,
+                judge,
+                self._prompts[digest],
+                rate,
+                self._begun,
+                batched,
             )
         return self._workloads[key]
 
@@ -582,7 +612,11 @@ class _Walk(_Planner, Generic[T]):
         result = await self._first.evaluate(item, self)
         self._count(result, certain=True)
         calls = [*result.calls, *await self._expect(item, result)]
+        # Requests of the second stage are about claims that no document alone supported: which,
+        # nobody knows before.
         if self._first is not self._job:
+            # If all verdicts on single documents are stored, the claims that are left for the joint
+            # question are known.
             certain = not any(call.failed == OPEN for call in result.calls)
             result = await self._job.evaluate(cast(T, result), self)
             self._count(result, certain=certain)
@@ -606,7 +640,10 @@ class _Walk(_Planner, Generic[T]):
     def _output(self, request: Request, call: Call) -> Range:
         """Return the assumed tokens of a reply."""
         return estimates.output(
-            request, call.step, max(1, len(call.subjects)), self._prompts[request.prompt].parameters
+            request,
+            call.step,
+            max(1, len(call.subjects)),
+            self._prompts[request.prompt].parameters,
         )
 
     async def _expect(self, item: T, result: SampleResult) -> Sequence[Call]:
@@ -693,7 +730,11 @@ class _ClaimsWalk(_Walk[Sample | SampleResult]):
         return await super().ask(request)
 
     async def _expect_claims(
-        self, sample: Sample, extraction: Call, sentences: int, size: int
+        self,
+        sample: Sample,
+        extraction: Call,
+        sentences: int,
+        size: int,
     ) -> list[Call]:
         """Count the assessments of a text whose claims are unknown, and return their calls.
 
@@ -735,7 +776,11 @@ class _ReportWalk(_ClaimsWalk):
     _job: ReportJob
 
     async def _expect_claims(
-        self, sample: Sample, extraction: Call, sentences: int, size: int
+        self,
+        sample: Sample,
+        extraction: Call,
+        sentences: int,
+        size: int,
     ) -> list[Call]:
         """Count the assessments of a report whose claims are unknown, as if each sentence were one.
 

@@ -17,8 +17,10 @@ from typing import Literal, NamedTuple
 from claimeval.data.test_collections import relevance_scale
 from claimeval.evaluation import retrieval
 from claimeval.evaluation.ask import CallAddress
+from claimeval.evaluation.job import sample_of
 from claimeval.evaluation.judgment import (
     EarlierVerdicts,
+    JudgedSubjects,
     JudgingContext,
     Question,
     QuestionJob,
@@ -57,7 +59,9 @@ from claimeval.types.scales import MATCH, Scale
 
 
 def samples_of_pool(
-    pool: Mapping[str, Sequence[str]], queries: Mapping[str, str], documents: Mapping[str, Document]
+    pool: Mapping[str, Sequence[str]],
+    queries: Mapping[str, str],
+    documents: Mapping[str, Document],
 ) -> Iterator[Sample]:
     """Yield a sample for each query, with the query's pooled documents as contexts.
 
@@ -81,6 +85,8 @@ def pool(runs: Iterable[TrecRun], depth: int, judged: Qrels | None = None) -> di
         )
     for run in runs:
         for query, scores in run.items():
+            # trec_eval orders by falling score and then by falling id, whatever the ranks of the
+            # file say.
             ranked = sorted(scores, key=lambda name: (scores[name], name), reverse=True)
             pooled.setdefault(query, {}).update(dict.fromkeys(ranked[:depth]))
     return {query: list(names) for query, names in pooled.items() if names}
@@ -139,6 +145,8 @@ def gradable(question: str, document: Document) -> bool:
 
 def check_name(name: str, kind: str) -> None:
     """Raise DataError for an id that a TREC file cannot hold."""
+    # Columns of a qrels file are parted by spaces, and a line that begins with # is a comment for
+    # some readers.
     if name.split() != [name] or name.startswith("#"):
         raise DataError(
             f"the {kind} id {name!r} cannot be written to a qrels file: an id must not be empty,"
@@ -252,33 +260,11 @@ class GradeJob(QuestionJob):
     async def evaluate(self, item: Sample | SampleResult, executor: Executor) -> SampleResult:
         """Return the grades or matches of one sample's contexts; documents without a text are not
         sent."""
-        sample, earlier = (item.sample, item) if isinstance(item, SampleResult) else (item, None)
-        context = JudgingContext(self, executor, EarlierVerdicts(earlier))
-        if self.against == "question":
-            with_text = [
-                document
-                for document in sample.contexts or ()
-                if gradable(sample.question, document)
-            ]
-            judged = [
-                await judge(
-                    self._question(sample.full_question, Evidence.of(ASKED)), with_text, context
-                )
-            ]
-        else:
-            references = retrieval.references_in_text(sample).references
-            judged = await gather_all(
-                [
-                    judge(
-                        self._question(
-                            references[name], Evidence.of("reference_contexts", document=number)
-                        ),
-                        pairs,
-                        context,
-                    )
-                    for number, (name, pairs) in enumerate(unmatched(sample).items(), 1)
-                ]
-            )
+        sample = sample_of(item)
+        context = JudgingContext(self, executor, EarlierVerdicts(item))
+        judged: list[JudgedSubjects] = await gather_all(
+            [judge(question, documents, context) for question, documents in self._asking(sample)]
+        )
         new_calls = chain.from_iterable(subjects.calls for subjects in judged)
         calls = (*context.earlier.calls, *new_calls)
         assessments = votes(judged, self.records, calls)
@@ -292,6 +278,24 @@ class GradeJob(QuestionJob):
             SampleResult(sample=sample, claims=(), assessments=assessments, calls=calls)
         )
 
+    def _asking(self, sample: Sample) -> list[tuple[Question[Document], list[Document]]]:
+        """Return the questions about a sample, each with its documents: how well they answer, or
+        whether they have the content of a reference."""
+        if self.against == "question":
+            contexts = sample.contexts or ()
+            with_text = [one for one in contexts if gradable(sample.question, one)]
+            return [(self._question(sample.full_question, Evidence.of(ASKED)), with_text)]
+        references = retrieval.references_in_text(sample).references
+        return [
+            (
+                self._question(
+                    references[name], Evidence.of("reference_contexts", document=number)
+                ),
+                pairs,
+            )
+            for number, (name, pairs) in enumerate(unmatched(sample).items(), 1)
+        ]
+
     def _question(self, question: str, evidence: Evidence) -> Question[Document]:
         return Question(
             records=(self.record,),
@@ -299,11 +303,16 @@ class GradeJob(QuestionJob):
             evidence=evidence,
             documents=lambda _: (),
             ask=lambda judge, documents, _: grade.ask(
-                self.prompt, judge, question, documents, self.scale
+                self.prompt,
+                judge,
+                question,
+                documents,
+                self.scale,
             ),
             read=lambda reply, request, documents: grade.read(
                 reply, request, documents, self.scale
             ),
+            # An engine of support takes one text as the claim.
             per_call=lambda judge: self.per_call if answers_any(judge) else 1,
         )
 
@@ -324,19 +333,27 @@ class GradeJob(QuestionJob):
             return result.model_copy(
                 update={"scores": undefined(self.units, because), "details": {}}
             )
-        by_text = retrieval.references_in_text(sample)
-        ranks = {name: rank for rank, name in enumerate(_names(sample), 1)}
-        numbers = dict(enumerate(by_text.references, 1))
-        by_rank = {rank: set(names) for rank, names in by_text.by_rank.items()}
-        for vote in matches:
-            if vote.positive:
-                by_rank[ranks[vote.subject]].add(numbers[vote.document or 0])
-        ranked = retrieval.assigned(by_text._replace(by_rank=by_rank))
+        matched = _matched(sample, matches)
+        ranked = retrieval.assigned(matched)
         values = retrieval.value_of(
-            ranked, list(by_text.references), retrieval.asked(self.measures)
+            ranked,
+            list(matched.references),
+            retrieval.asked(self.measures),
         )
         scores = defined(values, self.units)
         return result.model_copy(update={"scores": scores, "details": {"matched": list(ranked)}})
+
+
+def _matched(sample: Sample, matches: Iterable[Assessment]) -> retrieval.ReferenceMatches:
+    """Return the references that each document has, by the texts or by the judges."""
+    by_text = retrieval.references_in_text(sample)
+    ranks = {name: rank for rank, name in enumerate(_names(sample), 1)}
+    numbers = dict(enumerate(by_text.references, 1))
+    by_rank = {rank: set(names) for rank, names in by_text.by_rank.items()}
+    for vote in matches:
+        if vote.positive:
+            by_rank[ranks[vote.subject]].add(numbers[vote.document or 0])
+    return by_text._replace(by_rank=by_rank)
 
 
 def job_of(record: Manifest) -> GradeJob:
@@ -367,6 +384,7 @@ def make_job(options: GradingOptions) -> GradeJob:
     if options.against == "question":
         scale = relevance_scale(options.scale) if isinstance(options.scale, str) else options.scale
     else:
+        # A measure that is no mean over samples is refused now, and not after the grades are paid.
         retrieval.asked(options.measures)
     panel = specs.panel_settings(
         spec,
@@ -398,6 +416,8 @@ def unmatched(sample: Sample) -> dict[str, list[Document]]:
     names = _names(sample)
     pairs: dict[str, list[Document]] = {}
     for reference in matches.references:
+        # A document below the one that has the reference cannot get it: each counts once, at its
+        # best rank.
         above = by_text.index(reference) if reference in by_text else len(by_text)
         pairs[reference] = [
             document.model_copy(update={"id": name})
@@ -450,13 +470,9 @@ def _scores(sample: Sample, graded: Sequence[Assessment], scale: Scale) -> dict[
     grades = [None if vote.label is None else int(vote.label) for vote in graded]
     if not grades:
         return undefined(unit, "no_evidence")
-    relevant = [None if grade is None else grade >= scale.positive_from for grade in grades]
-    ends = {
-        RELEVANT: _share(relevant),
-        PRECISION: precision(relevant),
-        GRADE: _mean(grades, scale.steps[-1]),
-    }
+    ends = _ends(grades, scale)
     if None in grades:
+        # A grade that is missing is no 0: a failed call would make the system look worse.
         because = Counter(vote.unassessed for vote in graded if vote.unassessed).most_common(1)[0][
             0
         ]
@@ -465,6 +481,17 @@ def _scores(sample: Sample, graded: Sequence[Assessment], scale: Scale) -> dict[
             for metric, u in unit.items()
         }
     return defined({metric: ends[metric][0] for metric in unit}, unit)
+
+
+def _ends(grades: Sequence[int | None], scale: Scale) -> dict[str, tuple[float, float]]:
+    """Return the minimum and maximum of each score, over all grades that the documents without one
+    may have."""
+    relevant = [None if grade is None else grade >= scale.positive_from for grade in grades]
+    return {
+        RELEVANT: _share(relevant),
+        PRECISION: precision(relevant),
+        GRADE: _mean(grades, scale.steps[-1]),
+    }
 
 
 def _share(relevant: Sequence[bool | None]) -> tuple[float, float]:
@@ -496,6 +523,8 @@ def _means(relevant: Sequence[bool | None], better: Callable[[float, float], flo
         extended: dict[int, float] = {}
         for count, total in sums.items():
             if graded is not True:
+                # One more relevant document raises the mean at the top and lowers it at the end, so
+                # all counts are followed.
                 extended[count] = better(extended.get(count, total), total)
             if graded is not False:
                 more = total + (count + 1) / rank
@@ -513,6 +542,7 @@ def qrels(results: Iterable[SampleResult]) -> dict[str, dict[str, int]]:
     judged: dict[str, dict[str, int]] = {}
     for result in results:
         sample = result.sample
+        # The rank 1 of this file would be the document 1 of another.
         made = {one.id: f"{sample.id}-rank-{one.id}" for one in without_ids(sample)}
         for vote in result.whole:
             if vote.question == "grade" and vote.label is not None:

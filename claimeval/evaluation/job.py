@@ -9,11 +9,11 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from claimeval.evaluation.manifest import Manifest
 from claimeval.execution import ItemJob
-from claimeval.types.records import SampleResult
+from claimeval.types.records import Sample, SampleResult
 from claimeval.types.requests import Judge
 
 T = TypeVar("T")
@@ -34,6 +34,11 @@ class Job(ItemJob[T_contra, SampleResult], Protocol[T_contra]):
     @property
     def manifest(self) -> Manifest:
         """All settings that affect numbers: metrics, prompts, judges, panel, settings."""
+
+
+def sample_of(item: Any) -> Sample:
+    """Return the sample of an item of a job that judges samples."""
+    return item.sample if isinstance(item, SampleResult) else item
 
 
 class Reiterable(Generic[T]):
@@ -79,10 +84,10 @@ def run_identity(record: Manifest, items: Iterable[object]) -> str:
     """
     if isinstance(items, Reiterable) and items.identity:
         return hashlib.sha256(f"{record.identity} {items.identity()}".encode()).hexdigest()
+    # A sum does not depend on the order: a file that is sorted anew is the same run.
     total = 0
     for item in items:
-        subject = item.sample if isinstance(item, SampleResult) else item
         total += int.from_bytes(
-            hashlib.sha256(repr(subject).encode("utf-8", "surrogatepass")).digest()
+            hashlib.sha256(repr(sample_of(item)).encode("utf-8", "surrogatepass")).digest()
         )
     return hashlib.sha256(f"{record.identity} {total}".encode()).hexdigest()

@@ -32,7 +32,7 @@ from claimeval.judging import typed, windows
 from claimeval.judging.panel import Panel, voting
 from claimeval.judging.prompts import Prompt
 from claimeval.judging.reply_values import ParsedReply
-from claimeval.judging.typed import Pair
+from claimeval.judging.typed import ClaimAndDocument
 from claimeval.types.families import Families
 from claimeval.types.records import (
     Assessment,
@@ -71,7 +71,7 @@ class Question(Generic[S]):
     singles: tuple[tuple[Evidence, Document], ...] = ()
     """The single documents that are assessed alone, or ordered anew; none if the evidence is always
     assessed as it is."""
-    ask_pairs: Callable[[Judge, Sequence[Pair]], Request] | None = None
+    ask_pairs: Callable[[Judge, Sequence[ClaimAndDocument]], Request] | None = None
     """Build the request of a judge with `matrix: joint` about pairs of subjects and documents; None
     if subjects are not assessed against single documents."""
     by_document: bool = False
@@ -93,13 +93,16 @@ class EarlierVerdicts:
     """Verdicts of an earlier result of the sample, and its claims of parts whose extraction did not
     fail."""
 
-    def __init__(self, earlier: SampleResult | None = None) -> None:
+    def __init__(self, item: Sample | SampleResult | None = None) -> None:
+        """Know the verdicts of a result; of a sample there are none."""
+        earlier = item if isinstance(item, SampleResult) else None
         self.calls = earlier.calls if earlier else ()
         self._earlier = earlier
         self._not_whole = (*earlier.per_document, *earlier.orders) if earlier else ()
         self._verdicts: dict[tuple[str, str, Evidence, str, int], ReadVerdict] = {}
         for a in earlier.assessments if earlier else ():
             for verdict in a.verdicts:
+                # An offline run leaves such verdicts behind, and a later run is to ask for them.
                 if verdict.unassessed != "not_in_cache":
                     key = (a.question, a.subject, a.evidence, verdict.judge, verdict.replicate)
                     self._verdicts[key] = self._read(verdict)
@@ -149,7 +152,11 @@ class EarlierVerdicts:
         )
 
     def not_whole(
-        self, evidence: Evidence, subjects: Iterable[Subject], judge: Judge, replicate: int
+        self,
+        evidence: Evidence,
+        subjects: Iterable[Subject],
+        judge: Judge,
+        replicate: int,
     ) -> JudgedSubjects:
         """Return a judge's verdicts against single documents of a set, or against other orders of
         it.
@@ -270,7 +277,9 @@ class QuestionJob(ABC):
         `error`."""
         if self.about_answers:
             voting.refuse_same_family(
-                [("judge", judge) for judge in self.judges], self.panel, generators
+                [("judge", judge) for judge in self.judges],
+                self.panel,
+                generators,
             )
 
 
@@ -321,7 +330,9 @@ class JudgedSubjects(NamedTuple):
 
 
 def votes(
-    judged: Iterable[JudgedSubjects], records: Iterable[QuestionRecord], calls: Sequence[Call]
+    judged: Iterable[JudgedSubjects],
+    records: Iterable[QuestionRecord],
+    calls: Sequence[Call],
 ) -> tuple[Assessment, ...]:
     """Return the votes on the subjects, in order; each verdict names the place of its call.
 
@@ -330,6 +341,7 @@ def votes(
         records: The questions, with their panels.
         calls: All calls of the sample.
     """
+    # Reversed, so that of calls with one key the first counts, which is the one that was paid.
     places = {call.key: place for place, call in reversed([*enumerate(calls)])}
     panels = {record.name: record.panel for record in records}
     voted = []
@@ -350,7 +362,9 @@ def votes(
 
 
 async def judge(
-    question: Question[S], subjects: Sequence[S], context: JudgingContext
+    question: Question[S],
+    subjects: Sequence[S],
+    context: JudgingContext,
 ) -> JudgedSubjects:
     """Ask all judges about the subjects.
 
@@ -370,12 +384,16 @@ async def judge(
 
 
 async def _ask_judges(
-    question: Question[S], subjects: Sequence[S], judges: Sequence[Judge], context: JudgingContext
+    question: Question[S],
+    subjects: Sequence[S],
+    judges: Sequence[Judge],
+    context: JudgingContext,
 ) -> list[JudgedSubjects]:
     if not subjects:
         return []
     panel = question.panel
     concerns = question.concerns
+    # `no-vote` keeps such verdicts to look at, so only `skip` saves the calls.
     excluded = context.same_family if panel.on_same_family == "skip" else frozenset()
     in_parts = bool(question.singles) and (panel.per_document or panel.shuffle_contexts)
 
@@ -393,14 +411,15 @@ async def _ask_judges(
         [ask(judge, replicate) for judge, replicate in product(asked, range(panel.replicates))]
     )
     skipped = [
-        _unassessed(question, subjects, judge, "same_family")
+        JudgedSubjects.of(
+            question,
+            question.evidence,
+            _unassessed(question, subjects, judge, "same_family"),
+        )
         for judge in judges
         if judge.name in excluded
     ]
-    return [
-        *judged,
-        *[JudgedSubjects.of(question, question.evidence, verdicts) for verdicts in skipped],
-    ]
+    return [*judged, *skipped]
 
 
 async def _ask_in_parts(
@@ -433,6 +452,7 @@ async def _ask_in_parts(
             others = [ask(Evidence.of(whole.part, order=n)) for n in orders]
         return JudgedSubjects.joined(await gather_all([ask(whole), *others]))
     alone = await _ask_alone(question, subjects, judge, replicate, context)
+    # A claim that one document supports, all support: asking again would pay for a known answer.
     supported = _supported(alone, singles)
     unsupported = [subject for subject in subjects if subject.id not in supported]
     if context.job.joint:
@@ -481,20 +501,20 @@ def _open_pairs(
     question: Question[S],
     subjects: Sequence[S],
     known: Mapping[Evidence, Mapping[str, Sequence[ReadVerdict]]],
-) -> list[Pair]:
+) -> list[ClaimAndDocument]:
     """Return the pairs of subjects and single documents without a known verdict."""
     pairs = []
     for evidence, document in question.singles:
         for subject in subjects:
             if subject.id not in known[evidence]:
                 name = f"{subject.id} {evidence.document}"
-                pairs.append(Pair(name, subject, evidence, document))
+                pairs.append(ClaimAndDocument(name, subject, evidence, document))
     return pairs
 
 
 async def _ask_pairs(
     question: Question[S],
-    pairs: Sequence[Pair],
+    pairs: Sequence[ClaimAndDocument],
     judge: Judge,
     replicate: int,
     context: JudgingContext,
@@ -502,7 +522,7 @@ async def _ask_pairs(
     """Ask one judge about pairs, each of which is a subject of the request."""
     ask = question.ask_pairs
     assert ask is not None, "single documents are asked about in pairs too"
-    about_pairs = Question[Pair](
+    about_pairs = Question[ClaimAndDocument](
         records=question.records,
         address=question.address,
         evidence=question.evidence,
@@ -557,9 +577,14 @@ async def _ask_at(
         missing = _unassessed(question, unknown, judge, "not_in_cache", replicate)
         return JudgedSubjects.of(question, evidence, verdicts | missing)
     chunks = even_chunks(question.order(judge, unknown), question.per_call(judge))
+    # The reply about known verdicts and these could differ, so only open subjects are asked about.
     step, part, _ = question.address
     asking = _Asking(
-        question, judge, CallAddress(step, part, evidence), replicate, context.executor
+        question,
+        judge,
+        CallAddress(step, part, evidence),
+        replicate,
+        context.executor,
     )
     documents = tuple(question.documents(evidence))
     read = asking.read_each if asking.asks_pairs and len(documents) > 1 else asking.read
@@ -574,7 +599,10 @@ async def _ask_at(
                 verdicts[subject_id] = value
     calls = tuple(chain.from_iterable([reply.calls for reply in replies]))
     return JudgedSubjects.of(
-        question, evidence, {subject.id: verdicts[subject.id] for subject in subjects}, calls
+        question,
+        evidence,
+        {subject.id: verdicts[subject.id] for subject in subjects},
+        calls,
     )
 
 
@@ -590,7 +618,9 @@ class _Asking(Generic[S]):
     executor: Executor
 
     def merged(
-        self, values: Sequence[tuple[ReadVerdict, ...] | Failure], documents: int
+        self,
+        values: Sequence[tuple[ReadVerdict, ...] | Failure],
+        documents: int,
     ) -> tuple[ReadVerdict, ...] | Failure:
         """Merge the verdicts on all windows, or on each of the documents, for each record of the
         question."""
@@ -610,6 +640,7 @@ class _Asking(Generic[S]):
     def _windows(self, values: int, documents: int) -> int | None:
         """Return the number of windows that so many values are from; None if there is one for each
         document."""
+        # A checker that sees one document at a time read no windows, though it has as many values.
         return None if self.asks_pairs and values == documents else values
 
     @property
@@ -618,7 +649,9 @@ class _Asking(Generic[S]):
         return self.judge.asks == "pair" and self.question.by_document
 
     async def read_each(
-        self, chunk: tuple[S, ...], documents: tuple[Document, ...]
+        self,
+        chunk: tuple[S, ...],
+        documents: tuple[Document, ...],
     ) -> Answers[tuple[ReadVerdict, ...]]:
         """Ask about the subjects against each document by itself, of which the best one decides."""
         answers = await gather_all([self.read(chunk, (each,)) for each in documents])
@@ -631,7 +664,10 @@ class _Asking(Generic[S]):
         return Answers(values, tuple(calls))
 
     async def read(
-        self, chunk: tuple[S, ...], documents: tuple[Document, ...], limit: int | None = None
+        self,
+        chunk: tuple[S, ...],
+        documents: tuple[Document, ...],
+        limit: int | None = None,
     ) -> Answers[tuple[ReadVerdict, ...]]:
         """Ask about the subjects, in parts if they do not fit; `limit` is half the size of a
         refused request."""
@@ -643,6 +679,7 @@ class _Asking(Generic[S]):
             known = min(size for size in (room, limit) if size is not None)
             if parts := await self._in_parts(chunk, documents, known, limit):
                 return parts
+        # The request about the whole chunk is built already, to see whether it fits.
         answers = await ask_about(
             chunk,
             lambda batch: (
@@ -659,7 +696,10 @@ class _Asking(Generic[S]):
             return answers._replace(limit=limit)
         too_long = tuple([subject for subject in chunk if subject.id in refused])
         room = smaller_room(
-            request, answers.values[refused[0]][0], self.executor.room(request), limit
+            request,
+            answers.values[refused[0]][0],
+            self.executor.room(request),
+            limit,
         )
         limit = min(request.size // 2, limit or request.size)
         if smaller := await self._in_parts(too_long, documents, room, limit):
@@ -669,7 +709,11 @@ class _Asking(Generic[S]):
         return answers._replace(limit=limit)
 
     async def _in_parts(
-        self, chunk: tuple[S, ...], documents: tuple[Document, ...], room: int, limit: int | None
+        self,
+        chunk: tuple[S, ...],
+        documents: tuple[Document, ...],
+        room: int,
+        limit: int | None,
     ) -> Answers[tuple[ReadVerdict, ...]] | None:
         """Ask about parts of at most this size that cover all subjects and documents; None if that
         is impossible.
@@ -677,6 +721,8 @@ class _Asking(Generic[S]):
         If the subjects alone need more than half of the room, they are divided; else the documents
         are, or the only subject if it is a document.
         """
+        # Room for at least half a window of evidence: else forty claims would leave space for
+        # single words.
         alone = self.question.ask(self.judge, chunk, ()).size if documents else room
         if len(chunk) > 1 and alone > room // 2:
             middle = len(chunk) // 2
@@ -685,6 +731,7 @@ class _Asking(Generic[S]):
                 lambda half, limit: self.read(half, documents, limit),
                 limit,
             )
+            # The second half is not asked if the first was refused, and then has the same reason.
             unread = halves[0].values[chunk[0].id]
             values = dict.fromkeys([subject.id for subject in chunk], unread)
             for half in halves:
@@ -705,7 +752,9 @@ class _Asking(Generic[S]):
         if not isinstance(subject, Document):
             return None
         alone = self.question.ask(
-            self.judge, (subject.model_copy(update={"text": "", "title": None}),), ()
+            self.judge,
+            (subject.model_copy(update={"text": "", "title": None}),),
+            (),
         ).size
         return await self._in_windows(
             _split((subject,), room - alone),
@@ -736,13 +785,19 @@ class _Asking(Generic[S]):
 def _split(documents: Sequence[Document], room: int) -> list[tuple[Any, ...]]:
     """Return documents in at least two windows of at most this size; none if the size is too
     small."""
+    # A text that was refused whole is to be cut at least once, even if the stated window says that
+    # it fits.
     while len(parts := windows.split(documents, room)) == 1:
         room = room * 3 // 4
     return [*parts]
 
 
 def _unassessed(
-    question: Question[S], subjects: Sequence[S], judge: Judge, reason: Reason, replicate: int = 0
+    question: Question[S],
+    subjects: Sequence[S],
+    judge: Judge,
+    reason: Reason,
+    replicate: int = 0,
 ) -> dict[str, Sequence[ReadVerdict]]:
     return {
         subject.id: [unassessed(judge, reason, replicate)] * len(question.records)
@@ -751,7 +806,10 @@ def _unassessed(
 
 
 def unassessed(
-    judge: Judge, reason: Reason, replicate: int = 0, prompt: str | None = None
+    judge: Judge,
+    reason: Reason,
+    replicate: int = 0,
+    prompt: str | None = None,
 ) -> ReadVerdict:
     """Return a verdict without a label.
 

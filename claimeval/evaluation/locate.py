@@ -163,7 +163,9 @@ class LocateJob(QuestionJob):
             documents=lambda _: passages,
             ask=ask_about,
             read=lambda completion, request, _: assess.read(
-                completion, request, computed=not reads_prompts(request.judge)
+                completion,
+                request,
+                computed=not reads_prompts(request.judge),
             ),
         )
 
@@ -177,7 +179,9 @@ class LocateJob(QuestionJob):
         judged: list[JudgedSubjects] = await gather_all(
             [
                 judge(
-                    self.question(sample, claim, located.claims[claim.id].shown), [claim], context
+                    self.question(sample, claim, located.claims[claim.id].shown),
+                    [claim],
+                    context,
                 )
                 for claim in item.claims
                 if claim.id in located.claims
@@ -186,6 +190,7 @@ class LocateJob(QuestionJob):
         calls = earlier.calls + tuple(chain.from_iterable(one.calls for one in judged))
         reasoning = {judge.name for judge in self.judges if reads_prompts(judge)}
         voted = with_evidence(sample, item.claims, votes(judged, self.records, calls), reasoning)
+        # The verdicts of an earlier run of `locate` are known to `earlier`, and would count twice.
         known = [one for one in item.assessments if one.against != CORPUS]
         result = item.model_copy(update={"assessments": (*known, *voted), "calls": calls})
         return self.scored(result)
@@ -213,7 +218,11 @@ class LocateJob(QuestionJob):
         return self._of_supported(sample, one, of, located)
 
     def _of_supported(
-        self, sample: Sample, one: Assessment, of: Part, located: Located
+        self,
+        sample: Sample,
+        one: Assessment,
+        of: Part,
+        located: Located,
     ) -> Cause | None:
         """Return the cause that most of the judges who support a claim imply by the passages that
         they name; of several, that of the first judge."""
@@ -221,12 +230,16 @@ class LocateJob(QuestionJob):
         for verdict in one.verdicts:
             if verdict.support == "supported":
                 cited = _cited(sample, verdict, located.claims[one.subject])
+                # Counter keeps the order of the judges, so that of two causes named as often the
+                # first one's counts.
                 causes[self._by_passages(cited, of, located)] += 1
         return causes.most_common(1)[0][0]
 
     def _by_passages(self, cited: _Cited, of: Part, located: Located) -> Cause | None:
         if not cited.new:
             return "unused" if of == "reference" else None
+        # Passages that claimeval cut itself say nothing about how the retriever's chunks split a
+        # fact.
         if len(cited.numbers) < 2 or not self.chunked:
             return "not_retrieved"
         return "split" if _adjacent(cited.numbers, located) else "spread"

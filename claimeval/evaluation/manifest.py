@@ -73,7 +73,10 @@ class RunSource(Record):
 
     @classmethod
     def of(
-        cls, path: Path | None, results: Path | None, asked_with: Mapping[str, tuple[str, ...]]
+        cls,
+        path: Path | None,
+        results: Path | None,
+        asked_with: Mapping[str, tuple[str, ...]],
     ) -> RunSource:
         """Return the record of a source whose results are in a file."""
         digest = None
@@ -315,7 +318,14 @@ class Manifest(Record):
         mapping: RowMapping = NO_MAPPING,
         ids: Ids | None = None,
     ) -> Manifest:
-        """Return the manifest of a run on a file, or on samples given in Python (`data` None)."""
+        """Return the manifest of a run on a file, or on samples given in Python.
+
+        Args:
+            data: Path of the file; None for samples given in Python.
+            limit: Maximum number of samples that are read.
+            mapping: How rows are read.
+            ids: What the ids of the samples are.
+        """
         digest = file_digest(Path(data)) if data and Path(data).is_file() else None
         source = DataSource(path=data, digest=digest, limit=limit, mapping=mapping.content, ids=ids)
         return self.model_copy(update={"data": source})

@@ -95,7 +95,10 @@ class Source(Protocol):
         """The settings that affect the numbers."""
 
     def measure(
-        self, samples: Iterable[Sample], store: Store | None, on_scored: Scored
+        self,
+        samples: Iterable[Sample],
+        store: Store | None,
+        on_scored: Scored,
     ) -> Iterator[Measured]:
         """Return the scores of each sample, in order."""
 
@@ -126,7 +129,10 @@ class WordMetrics:
         }
 
     def measure(
-        self, samples: Iterable[Sample], store: Store | None, on_scored: Scored
+        self,
+        samples: Iterable[Sample],
+        store: Store | None,
+        on_scored: Scored,
     ) -> Iterator[Measured]:
         """Return the scores of each sample, in order."""
         units = self.units
@@ -136,7 +142,9 @@ class WordMetrics:
 
 
 def _warned_once(
-    texts: Iterable[lexical.LexicalSample], normalization: str, names: Iterable[str]
+    texts: Iterable[lexical.LexicalSample],
+    normalization: str,
+    names: Iterable[str],
 ) -> Iterator[lexical.LexicalSample]:
     """Yield the texts, and warn once about a script that English normalization cannot read."""
     warned = normalization != "squad"
@@ -184,9 +192,14 @@ class RankMetrics:
         }
 
     def measure(
-        self, samples: Iterable[Sample], store: Store | None, on_scored: Scored
+        self,
+        samples: Iterable[Sample],
+        store: Store | None,
+        on_scored: Scored,
     ) -> Iterator[Measured]:
         """Return the scores of each sample, in order."""
+        # The metrics read samples in blocks, so their rows come later than the samples that they
+        # are of.
         samples, scored = tee(samples)
         rows = retrieval.score(scored, self._measures, self.match, fold=self.collapse_ids)
         for sample, row in zip(samples, rows, strict=True):
@@ -237,7 +250,10 @@ class QueryLikelihood(LocalModel):
         return dict.fromkeys(perplexity.METRICS, "share")
 
     def measure(
-        self, samples: Iterable[Sample], store: Store | None, on_scored: Scored
+        self,
+        samples: Iterable[Sample],
+        store: Store | None,
+        on_scored: Scored,
     ) -> Iterator[Measured]:
         """Return the scores of each sample, in order."""
         for measured in perplexity.measure(samples, self.scorer, store, on_scored=on_scored):
@@ -266,11 +282,16 @@ class AnswerReward(LocalModel):
         return {reward.METRIC: "share"}
 
     def measure(
-        self, samples: Iterable[Sample], store: Store | None, on_scored: Scored
+        self,
+        samples: Iterable[Sample],
+        store: Store | None,
+        on_scored: Scored,
     ) -> Iterator[Measured]:
         """Return the scores of each sample, in order."""
         for measured in reward.measure(samples, self.scorer, store, on_scored=on_scored):
             because: Reason | None = "missing_input" if measured.because else None
+            # A question that fills the window leaves no room for the answer, which is there all the
+            # same.
             because = "too_long" if measured.because == "question too long" else because
             score = Score.share(measured.score, because=because)
             yield Measured(
@@ -295,7 +316,10 @@ class AnswerSimilarity(LocalModel):
         return {similarity.METRIC: "cosine"}
 
     def measure(
-        self, samples: Iterable[Sample], store: Store | None, on_scored: Scored
+        self,
+        samples: Iterable[Sample],
+        store: Store | None,
+        on_scored: Scored,
     ) -> Iterator[Measured]:
         """Return the scores of each sample, in order."""
         texts = map(_texts, samples)
@@ -325,7 +349,10 @@ class OwnMetrics:
         return {}
 
     def measure(
-        self, samples: Iterable[Sample], store: Store | None, on_scored: Scored
+        self,
+        samples: Iterable[Sample],
+        store: Store | None,
+        on_scored: Scored,
     ) -> Iterator[Measured]:
         """Return the scores of each sample, in order."""
         for sample in samples:
@@ -369,7 +396,10 @@ class MeasureJob(ComputedJob[SampleResult]):
         return Store(cache_folder(options.cache)) if self.local else nullcontext()
 
     def compute(
-        self, items: Iterable[Sample], options: RunOptions, progress: Progress
+        self,
+        items: Iterable[Sample],
+        options: RunOptions,
+        progress: Progress,
     ) -> Iterator[SampleResult]:
         """Yield the result of each sample, in order; `progress` may count the texts that a model
         has scored."""
@@ -495,7 +525,9 @@ def _names(metrics: str | Sequence[str]) -> tuple[str, ...]:
                     raise
                 ranks = set(chain.from_iterable((row.name, *row.aliases[:1]) for row in MEASURES))
                 raise unknown(
-                    "metric without a judge", name, {*available, *GROUPS, *ranks}
+                    "metric without a judge",
+                    name,
+                    {*available, *GROUPS, *ranks},
                 ) from error
     return tuple(dict.fromkeys(names))
 

@@ -20,9 +20,10 @@ from typing import NamedTuple
 
 from claimeval.lexical.citations import absent_sources, marks, masked
 from claimeval.lexical.words import words_apart
-from claimeval.metrics.citations import Citation, names_of, of, sentence_spans
+from claimeval.metrics.citations import Citation, names_of, of, sentence_spans, shown
 from claimeval.metrics.numbering import Numbers, id_numbers, printed_numbers
 from claimeval.statistics import mcnemar_exact
+from claimeval.statistics.formatting import number_of
 from claimeval.types.errors import UsageError
 from claimeval.types.records import Document, Numbering, Sample
 
@@ -47,19 +48,24 @@ class NumberingFound(NamedTuple):
     note: str | None
 
 
-class _Evidence(NamedTuple):
+class _ReadingCounts(NamedTuple):
     """How many answers speak for a reading, and for another one."""
 
     explained: tuple[int, int] = (0, 0)
     """Answers with a number that only this reading explains."""
     closer: tuple[int, int] = (0, 0)
     """Answers whose citing sentences share more words with the contexts of this reading."""
+    closer_alone: tuple[int, int] = (0, 0)
+    """Those of them of which both readings explain as many numbers."""
     differ: int = 0
     """Answers in which some number has two meanings."""
 
 
 def find_numbering(
-    samples: Iterable[Sample], given: Numbering | None = None, *, ask: bool = True
+    samples: Iterable[Sample],
+    given: Numbering | None = None,
+    *,
+    ask: bool = True,
 ) -> NumberingFound:
     """Return what the numbers in the citations of samples are.
 
@@ -86,6 +92,7 @@ def find_numbering(
         return NumberingFound(None, None)
     order: tuple[Numbering, ...] = ("printed", "id", "zero")
     chosen, *others = [numbering for numbering in order if numbering in possible]
+    unexplained = 0
     for other in (*others, "rank"):
         evidence = _compare(samples, chosen, other)
         is_first = _first_is_right(evidence, marked, is_certain=possible[chosen])
@@ -100,10 +107,15 @@ def find_numbering(
         if is_first is False:
             chosen = other
             possible.setdefault(chosen, True)
-    if chosen == "rank":
+        unexplained = max(unexplained, evidence.explained[is_first])
+    if chosen == "rank" and not unexplained:
         return NumberingFound("rank", None)
-    answers = f"{marked} answer{'s' * (marked != 1)} with numbers"
-    return NumberingFound(chosen, f"the numbers of citations are {IN_WORDS[chosen]} ({answers})")
+    answers = number_of(marked, "answer")
+    note = f"the numbers of citations are {IN_WORDS[chosen]} ({answers} with numbers)"
+    if unexplained:
+        fit = "fits" if unexplained == 1 else "fit"
+        note += f"; {unexplained:,} of them {fit} another numbering only"
+    return NumberingFound(chosen, note)
 
 
 def _cited_numbers(sample: Sample) -> frozenset[str]:
@@ -113,7 +125,7 @@ def _cited_numbers(sample: Sample) -> frozenset[str]:
     known = names_of(sample.contexts)
     absent = absent_sources(sample.answer, known)
     cited: set[str] = set()
-    for mark in marks(sample.answer, known):
+    for mark in marks(sample.answer, known, shown=shown(sample)):
         cited.update(name for name in mark.names if name.isdecimal() and name not in absent)
     return frozenset(cited)
 
@@ -129,6 +141,7 @@ def _readings(sample: Sample, numbers: frozenset[str]) -> list[tuple[Numbering, 
     )
     for numbering, read in numbered:
         known = read(contexts)
+        # A printed `[1]` before the first context reads as its rank does, and needs no decision.
         if known and any(
             number in known.ranks and known.ranks[number] != int(number) for number in numbers
         ):
@@ -138,30 +151,39 @@ def _readings(sample: Sample, numbers: frozenset[str]) -> list[tuple[Numbering, 
     return found
 
 
-def _first_is_right(evidence: _Evidence, marked: int, *, is_certain: bool) -> bool | None:
+def _first_is_right(evidence: _ReadingCounts, marked: int, *, is_certain: bool) -> bool | None:
     """Return whether the first of two readings is right; None if nothing tells."""
     first, second = evidence.explained
     if not evidence.differ or (first == second == 0 and is_certain):
         return True
     is_common = max(first, second) >= FEW * marked
     is_one_sided = min(first, second) == 0 or mcnemar_exact(first, second) < CHANCE
+    # A made-up `[0]` in a thousand answers is not common, and shared words decide then.
     if first != second and is_common and is_one_sided:
-        return first > second
-    closer, farther = evidence.closer
-    if mcnemar_exact(closer, farther) < CHANCE:
-        return closer > farther
-    return None
+        # Two files in one: a half is numbered from 0, and the words of the others say ranks from 1.
+        is_mixed = _preferred(evidence.closer_alone) is (first < second)
+        return None if is_mixed else first > second
+    return _preferred(evidence.closer)
 
 
-def _compare(samples: Iterable[Sample], first: Numbering, second: Numbering) -> _Evidence:
+def _preferred(counts: tuple[int, int]) -> bool | None:
+    """Return whether the first of two readings has more answers; None if that may be chance."""
+    first, second = counts
+    return first > second if mcnemar_exact(first, second) < CHANCE else None
+
+
+def _compare(samples: Iterable[Sample], first: Numbering, second: Numbering) -> _ReadingCounts:
     """Count the answers that speak for each of two readings."""
     explained = [0, 0]
     closer = [0, 0]
+    alone = [0, 0]
     differ = 0
     for sample in samples:
         if not _cited_numbers(sample):
             continue
         left, right = (of(sample.model_copy(update={"numbering": n})) for n in (first, second))
+        # Answers that mean the same contexts under both readings say nothing, however many they
+        # are.
         if [citation.cited for citation in left] == [citation.cited for citation in right]:
             continue
         differ += 1
@@ -170,8 +192,12 @@ def _compare(samples: Iterable[Sample], first: Numbering, second: Numbering) -> 
             explained[lost[0] > lost[1]] += 1
         shared = [_shared_words(sample, citations) for citations in (left, right)]
         if shared[0] != shared[1]:
-            closer[shared[0] < shared[1]] += 1
-    return _Evidence((explained[0], explained[1]), (closer[0], closer[1]), differ)
+            is_second = shared[0] < shared[1]
+            closer[is_second] += 1
+            alone[is_second] += lost[0] == lost[1]
+    return _ReadingCounts(
+        (explained[0], explained[1]), (closer[0], closer[1]), (alone[0], alone[1]), differ
+    )
 
 
 def _is_lost(citation: Citation) -> bool:

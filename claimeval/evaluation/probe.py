@@ -16,13 +16,19 @@ from pydantic import JsonValue
 from claimeval import providers
 from claimeval.evaluation.ask import even_chunks
 from claimeval.execution.learning import advice
+from claimeval.execution.trials import FormTrial, Inconclusive, refused_settings
 from claimeval.judging import assess, extract, prompts
 from claimeval.judging.assess import ShownDocuments
 from claimeval.judging.replies import loops
 from claimeval.judging.reply_values import after_reasoning, json_object
 from claimeval.providers import Backend
 from claimeval.providers.prices import price_of
-from claimeval.providers.windows import known_window, stated_by_server
+from claimeval.providers.windows import (
+    known_window,
+    may_be_small,
+    size_of_small,
+    stated_by_server,
+)
 from claimeval.store.lessons import Lessons
 from claimeval.types.chat_format import read_tokens, refuses
 from claimeval.types.errors import UsageError, visible
@@ -31,6 +37,7 @@ from claimeval.types.probes import Probe, ProbeStep
 from claimeval.types.records import Claim, Document, ReadVerdict
 from claimeval.types.requests import (
     CLAIMS_PER_CALL,
+    SMALL_REPLY,
     CallError,
     Completion,
     Failure,
@@ -115,17 +122,12 @@ MORE = {
 }
 """Twenty more, for the report; a question about forty has both documents."""
 TOP_LOGPROBS = 5
-SMALL_REPLY = 1024
-"""Tokens of a reply of a model that loops."""
+MOST_FORMS = 10
+"""Forms of a request that are sent one after another, each without what the last one taught."""
 CHANCE = 1
 """Errors that say nothing about the number of claims in a question: two readings of twenty claims
 often differ in one label."""
 _THINKS = re.compile(r"^\s*<think|</think", re.IGNORECASE)
-
-
-def _thinks_aloud(text: str) -> bool:
-    """Return whether a reply holds reasoning; JSON may quote its marks."""
-    return not text.lstrip().startswith("{") and _THINKS.search(text) is not None
 
 
 class Borne(NamedTuple):
@@ -145,39 +147,78 @@ class _Trial:
         self._timeout = timeout
         self.lessons = Lessons(None)
         self.replies: list[Completion] = []
+        self._by_key: dict[str, Completion] = {}
+        """All replies, also those to other forms of a request, so that none is paid twice."""
         self.errors: list[CallError] = []
         self.beyond: list[Completion] = []
         """The replies about more claims at once than the judge would be asked."""
+        self.refused: set[str] = set()
+        """Settings of the user that the server refuses, as other forms of a request have shown."""
         self.other_form = False
         """Whether verdicts lack what the schema requires."""
         self.states_probability = False
         """Whether a verdict of a judge that reads no prompts has a probability."""
 
     async def _ask(self, request: Request) -> Outcome:
-        """Return the reply, after removing refused parameters; a failure if there is none."""
-        while True:
+        """Return the reply, after other forms of a refused request; a failure if there is none."""
+        for _ in range(MOST_FORMS):
             sent = self.lessons.adapt(request)
-            try:
-                async with asyncio.timeout(self._timeout):
-                    reply = await self._backend.complete(sent, lambda _: None)
-            except TimeoutError:
-                return Failure(
-                    reason="timeout", message=f"no complete reply within {self._timeout:g} s"
-                )
-            except CallError as error:
-                self.errors.append(error)
-                if not self.lessons.learn(request, sent, error.failure):
-                    return error.failure
-            else:
-                if not refuses(reply.text or ""):
-                    self.lessons.check_schema(sent, reply)
-                self.replies.append(reply)
-                return reply
+            outcome = await self._send(sent)
+            if isinstance(outcome, Completion):
+                if not refuses(outcome.text or ""):
+                    self.lessons.check_schema(sent, outcome)
+                self.replies.append(outcome)
+                return outcome
+            failure = outcome
+            if failure.another_form:
+                remaining = await self._tried(request, sent, failure)
+                if remaining:
+                    return remaining
+            elif not self.lessons.learn(request, sent, failure):
+                break
+        return failure
+
+    async def _send(self, request: Request) -> Outcome:
+        """Return the reply to a request as it is; a failure if there is none."""
+        if request.key in self._by_key:
+            return self._by_key[request.key]
+        try:
+            async with asyncio.timeout(self._timeout):
+                reply = await self._backend.complete(request, lambda _: None)
+        except TimeoutError:
+            return Failure(
+                reason="timeout", message=f"no complete reply within {self._timeout:g} s"
+            )
+        except CallError as error:
+            self.errors.append(error)
+            return error.failure
+        self._by_key[request.key] = reply
+        return reply
+
+    async def _tried(self, request: Request, sent: Request, failure: Failure) -> Failure | None:
+        """Try a refused request in other forms. Return the failure that remains; None if it is to
+        be sent again."""
+        try:
+            finding = await FormTrial(request, sent.judge, self._send).run(failure)
+        except Inconclusive:
+            finding = None
+        if finding is None:
+            return failure.model_copy(update={"refused": ()})
+        if finding.settings:
+            message = refused_settings(failure, finding)
+            self.refused.update(finding.settings)
+            return failure.model_copy(update={"message": message, "refused": finding.settings})
+        self.lessons.learn_refused(request.judge, finding.refused)
+        return None
 
     async def extract(self) -> ProbeStep:
         """Ask for the claims of a short answer."""
         request = extract.ask(
-            prompts.load("extract", "atomic"), self._judge, "answer", ANSWER, QUESTION
+            prompts.load("extract", "atomic"),
+            self._judge,
+            "answer",
+            ANSWER,
+            QUESTION,
         )
         outcome = await self._ask(request)
 
@@ -257,7 +298,10 @@ class _Trial:
         return step.model_copy(update={"right": False, "problem": wrong})
 
     async def right_of(
-        self, known: Mapping[str, bool], documents: Sequence[Document], at_once: int
+        self,
+        known: Mapping[str, bool],
+        documents: Sequence[Document],
+        at_once: int,
     ) -> int | None:
         """Ask about known claims, this number at once, and return how many get the right label;
         None if one gets none."""
@@ -271,7 +315,9 @@ class _Trial:
         return right
 
     async def _labels(
-        self, claims: Sequence[Claim], documents: Sequence[Document]
+        self,
+        claims: Sequence[Claim],
+        documents: Sequence[Document],
     ) -> list[str | None]:
         """Return the labels of claims in one question; None for each without one."""
         request = assess.ask(
@@ -284,6 +330,8 @@ class _Trial:
         outcome = await self._ask(request)
         if isinstance(outcome, Failure):
             return [None]
+        # A reply of forty claims may be cut where no question of a run would be, so it does not
+        # count against the limit.
         if len(claims) > providers.claims_per_call(self._judge):
             self.beyond.append(outcome)
         given = assess.read(outcome, request).values
@@ -296,6 +344,8 @@ class _Trial:
             return Borne(right, CLAIMS_PER_CALL)
         both = MANY | MORE
         of_forty = await self.right_of(both, [LIGHTHOUSE, LIBRARY], len(both))
+        # Forty claims have to be labeled about as well as twenty, or the errors of long lists cost
+        # more than the calls they save.
         if of_forty is None or of_forty < 2 * right - CHANCE:
             return Borne(right, len(MANY))
         return Borne(right, len(both))
@@ -314,6 +364,8 @@ class _Trial:
 
 def _in_form(reply: Completion, request: Request) -> bool:
     """Return whether verdicts have the fields of the schema."""
+    # Servers that ignore a schema still send good JSON, with fields of their own: only the names
+    # tell.
     required = json.loads(request.response_schema or "{}")["properties"]["verdicts"]
     verdicts = json_object(after_reasoning(reply.text or "")).get("verdicts")
     if required["type"] == "object":
@@ -342,7 +394,9 @@ def _problem(failure: Failure, request: Request, reply: Completion) -> str:
 
 
 def _step(
-    step: Literal["extract", "assess"], outcome: Outcome, check: Callable[[Completion], str | None]
+    step: Literal["extract", "assess"],
+    outcome: Outcome,
+    check: Callable[[Completion], str | None],
 ) -> ProbeStep:
     if isinstance(outcome, Failure):
         return ProbeStep(step=step, right=False, problem=outcome.message)
@@ -371,6 +425,8 @@ async def probe(judge: Judge, options: RunOptions) -> Probe:
         return unprobed.model_copy(update={"problem": str(error), "key_accepted": False})
     async with providers.provider(judge.model).open(judge) as backend:
         trial = _Trial(judge, backend, options.timeout)
+        if may_be_small(judge) and (size := await size_of_small(judge)):
+            trial.lessons.learn_size(judge, size)
         steps, usable = await _tried(judge, trial)
         borne = await trial.borne() if usable else Borne(None, providers.claims_per_call(judge))
         update = {"of_twenty": borne.of_twenty, "claims_at_once": borne.at_once if usable else None}
@@ -399,33 +455,21 @@ async def _tried(judge: Judge, trial: _Trial) -> tuple[list[ProbeStep], bool]:
     return steps, all(step.right for step in steps) and len(steps) == 2
 
 
-def _key_accepted(trial: _Trial, statuses: Set[int | None]) -> bool | None:
-    """Return whether the server took the key; None if no reply says so."""
-    if trial.replies:
-        return True
-    return False if statuses & {401, 403} else None
-
-
 def _result(unprobed: Probe, judge: Judge, steps: tuple[ProbeStep, ...], trial: _Trial) -> Probe:
     statuses = {error.status for error in trial.errors}
     learned = trial.lessons.learned([judge])[judge.name]
-    tokens = [read_tokens(reply.body) for reply in trial.replies]
-    aloud = [_thinks_aloud(reply.text or "") for reply in trial.replies]
     changes: dict[str, object] = {
+        # A refused key is an answer of a server, and a 200 that was no reply may be that of a web
+        # page.
         "reachable": bool(trial.replies) or bool(statuses - {None, 200}),
-        "key_accepted": _key_accepted(trial, statuses),
         "problem": next((step.problem for step in steps if step.problem), None),
-        "served_model": next(
-            (reply.served_model for reply in trial.replies if reply.served_model), None
-        ),
         "schema_honoured": (
             False if trial.other_form and learned.schema_honoured else learned.schema_honoured
         ),
-        "thinks_aloud": any(aloud) if aloud else None,
-        "log_probabilities": (trial.states_probability or any(tokens) if trial.replies else None),
         "refused": tuple(name for name in learned.refused if name not in judge.learned.refused),
         "context_tokens": judge.context_tokens or learned.context_tokens,
         "steps": steps,
+        **_shown_by_replies(trial, statuses),
     }
     result = unprobed.model_copy(update=changes)
     settings = _settings(judge, result, trial)
@@ -434,6 +478,24 @@ def _result(unprobed: Probe, judge: Judge, steps: tuple[ProbeStep, ...], trial: 
         "judge_file": _judge_file(judge, result) | settings,
     }
     return result.model_copy(update=files)
+
+
+def _shown_by_replies(trial: _Trial, statuses: Set[int | None]) -> dict[str, object]:
+    """Return what the replies show of the server and its model; without a reply, only whether a
+    status refused the key."""
+    if not trial.replies:
+        return {"key_accepted": False if statuses & {401, 403} else None}
+    served = filter(None, (reply.served_model for reply in trial.replies))
+    # JSON may quote the marks of reasoning.
+    texts = [reply.text or "" for reply in trial.replies]
+    free = [text for text in texts if not text.lstrip().startswith("{")]
+    has_tokens = any(read_tokens(reply.body) for reply in trial.replies)
+    return {
+        "key_accepted": True,
+        "served_model": next(served, None),
+        "thinks_aloud": any(map(_THINKS.search, free)),
+        "log_probabilities": trial.states_probability or has_tokens,
+    }
 
 
 def _judge_file(judge: Judge, result: Probe) -> dict[str, JsonValue]:
@@ -445,6 +507,7 @@ def _judge_file(judge: Judge, result: Probe) -> dict[str, JsonValue]:
     usual = plain.model_dump(mode="json")
     elsewhere = {"model", "endpoint", "learned", "claims_per_call"}
     settings = judge.model_dump(mode="json", exclude=elsewhere)
+    # People read and edit the file, so it has only what differs from a plain judge of the model.
     given = {name: value for name, value in settings.items() if value != usual[name]}
     if judge.name not in (judge.model, f"{judge.model}{at}"):
         given = {"name": judge.name, **given}
@@ -455,12 +518,10 @@ def _judge_file(judge: Judge, result: Probe) -> dict[str, JsonValue]:
 def _settings(judge: Judge, result: Probe, trial: _Trial) -> dict[str, JsonValue]:
     """Return settings for a judge file that fit the results."""
     adapted = trial.lessons.judge(judge)
-    refused = set(chain.from_iterable(error.refused for error in trial.errors))
+    refused = set(chain.from_iterable(error.refused for error in trial.errors)) | trial.refused
     of_user = ("temperature", "top_p", "seed", "reasoning_effort", "top_logprobs")
-    refused_of_user = [name for name in of_user if name in refused]
-    settings: dict[str, JsonValue] = {
-        name: None for name in refused_of_user if getattr(judge, name) is not None
-    }
+    given = [name for name in of_user if getattr(judge, name) is not None]
+    settings: dict[str, JsonValue] = {name: None for name in given if name in refused}
     at_once = result.claims_at_once
     if at_once not in (None, providers.claims_per_call(judge)):
         settings["claims_per_call"] = at_once
@@ -470,13 +531,18 @@ def _settings(judge: Judge, result: Probe, trial: _Trial) -> dict[str, JsonValue
         settings["structured"] = False
     if result.context_tokens and not judge.context_tokens:
         settings["context_tokens"] = result.context_tokens
+    return settings | _settings_of_length(judge, trial)
+
+
+def _settings_of_length(judge: Judge, trial: _Trial) -> dict[str, JsonValue]:
+    """Return settings that fit the length of the replies, if one was cut."""
     cut = [
         reply
         for reply in trial.replies
         if reply.finish_reason in ("length", "model_length") and reply not in trial.beyond
     ]
+    # A reply that repeats itself ends at any limit, so a lower one costs less; a reply that goes on
+    # needs a higher one.
     if any(loops(reply.text or "") for reply in cut):
-        settings |= {"claims_per_call": 1, "max_tokens": SMALL_REPLY}
-    elif cut:
-        settings["max_tokens"] = 4 * judge.max_tokens
-    return settings
+        return {"claims_per_call": 1, "max_tokens": SMALL_REPLY}
+    return {"max_tokens": 4 * judge.max_tokens} if cut else {}

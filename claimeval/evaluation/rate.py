@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain, product, starmap
 from typing import NamedTuple, cast
@@ -14,6 +14,7 @@ from pydantic import JsonValue
 
 from claimeval.data.survey import MissingField, counted, distinct, left_out
 from claimeval.evaluation.ask import CallAddress
+from claimeval.evaluation.job import sample_of
 from claimeval.evaluation.judgment import (
     EarlierVerdicts,
     JudgedSubjects,
@@ -102,11 +103,16 @@ class PutQuestion:
     @cached_property
     def records(self) -> tuple[QuestionRecord, ...]:
         """The question and its flags, which are decided by majority."""
+        # The lower median of relevance is of an ordered scale, and yes and no have no middle.
         flags = self.panel.model_copy(update={"vote": "majority", "scale": FLAG})
         panels = {self.question.metric: self.panel} | dict.fromkeys(self.question.flags, flags)
         return tuple(
             QuestionRecord(
-                name=name, prompt=self.prompt.id, scale=panel.scale, subjects="answer", panel=panel
+                name=name,
+                prompt=self.prompt.id,
+                scale=panel.scale,
+                subjects="answer",
+                panel=panel,
             )
             for name, panel in panels.items()
         )
@@ -126,10 +132,17 @@ def rating_question(sample: Sample, put: PutQuestion) -> Question[_WholeAnswer]:
         evidence=Evidence.of(put.question.against or ASKED),
         documents=lambda evidence: (put.question.against and sample.documents(evidence)) or (),
         ask=lambda judge, subjects, documents: rate.ask(
-            put.prompt, judge, put.question, sample, documents
+            put.prompt,
+            judge,
+            put.question,
+            sample,
+            documents,
         ),
         read=lambda reply, request, subjects: rate.read(
-            reply, request, put.question, subjects[0].id
+            reply,
+            request,
+            put.question,
+            subjects[0].id,
         ),
     )
 
@@ -143,6 +156,8 @@ class RateJob(QuestionJob):
     cluster: str | None = None
     recorded_judges: frozenset[str] = frozenset()
     name: str = NAME
+    remarks: tuple[str, ...] = ()
+    """What to say of the samples before they are rated."""
 
     @property
     def panel(self) -> Panel:  # type: ignore[override]  # derived, where other jobs have a field
@@ -192,15 +207,19 @@ class RateJob(QuestionJob):
         An empty answer is rated without a call: relevance 0, noncommittal, not correct and not
         answered. Its faithfulness is undefined (`no_claims`).
         """
-        sample, earlier = (item.sample, item) if isinstance(item, SampleResult) else (item, None)
+        sample = sample_of(item)
+        rated = item.whole if isinstance(item, SampleResult) else None
         context = JudgingContext(
-            self, executor, EarlierVerdicts(earlier), self.same_family(sample, "answer")
+            self,
+            executor,
+            EarlierVerdicts(item),
+            self.same_family(sample, "answer"),
         )
         judged: list[JudgedSubjects] = await gather_all(
             [
                 judge(rating_question(sample, put), [_WholeAnswer()], context)
                 for put in self.questions
-                if put.missing(sample, None if earlier is None else earlier.whole) is None
+                if put.missing(sample, rated) is None
             ]
         )
         new_calls = chain.from_iterable(subjects.calls for subjects in judged)
@@ -247,6 +266,8 @@ def _unasked(put: PutQuestion, sample: Sample, because: Reason) -> dict[str, Sco
     question = put.question
     if question == ABSTENTION:
         return _abstention(sample, None if sample.answer is None else False, because)
+    # An empty answer is irrelevant and noncommittal without a judge; it is neither faithful nor
+    # unfaithful, and nobody knows what a criterion of the user says of it.
     if because == "no_claims" and question != FAITHFULNESS and not question.criterion:
         return {
             question.metric: Score.share(0.0),
@@ -317,17 +338,7 @@ def make_job(
     Raises:
         UsageError: Before any call, for what you can fix.
     """
-    if options.ask is not None and not options.ask:
-        raise UsageError(f"name what to ask: {', '.join(rated)}")
-    criteria = starmap(criterion_question, options.criteria.items())
-    requested = [
-        *(_named(question, rated) for question in dict.fromkeys(options.ask or ())),
-        *criteria,
-    ]
-    if len(names := [question.name for question in requested]) > len(set(names)):
-        raise UsageError(
-            f"two criteria are called {max(names, key=names.count)!r}; give each another name"
-        )
+    requested = _requested(options, rated)
     spec = specs.parse_panel(judging.judges)
     survey = _survey(samples, requested, rated)
     questions = _answerable(
@@ -335,11 +346,9 @@ def make_job(
         spec.judges,
         asked_for=bool(requested),
     )
-    for question_name in options.prompts:
-        if question_name not in {question.name for question in questions}:
-            raise unknown_name(
-                "question with a prompt", question_name, [question.name for question in questions]
-            )
+    names = [question.name for question in questions]
+    if without := set(options.prompts).difference(names):
+        raise unknown_name("question with a prompt", min(without), names)
 
     def put(question: RatingQuestion) -> PutQuestion:
         """Return the question with its prompt and panel."""
@@ -355,9 +364,27 @@ def make_job(
     job = RateJob(spec.judges, tuple(map(put, questions)), judging.cluster, name=name)
     reading = next((prompt for prompt in job.prompts if "question" in prompt.reads), None)
     if reading and (lack := survey.no_question):
-        logger.info("%s", left_out(lack, survey.samples, reading.name))
+        job = replace(job, remarks=(left_out(lack, survey.samples, reading.name),))
     job.check_families(survey.generators)
     return job
+
+
+def _requested(options: RateOptions, rated: Mapping[str, RatingQuestion]) -> list[RatingQuestion]:
+    """Return the questions and criteria that are asked for by name; none if all are to be asked
+    that can be.
+
+    Raises UsageError if there is no such question, or if two criteria have one name.
+    """
+    if options.ask is not None and not options.ask:
+        raise UsageError(f"name what to ask: {', '.join(rated)}")
+    named = [_named(question, rated) for question in dict.fromkeys(options.ask or ())]
+    requested = [*named, *starmap(criterion_question, options.criteria.items())]
+    names = [question.name for question in requested]
+    if len(names) > len(set(names)):
+        raise UsageError(
+            f"two criteria are called {max(names, key=names.count)!r}; give each another name"
+        )
+    return requested
 
 
 def _answers(judge: Judge, question: RatingQuestion) -> bool:
@@ -369,7 +396,10 @@ def _answers(judge: Judge, question: RatingQuestion) -> bool:
 
 
 def _answerable(
-    questions: Sequence[RatingQuestion], judges: Sequence[Judge], *, asked_for: bool
+    questions: Sequence[RatingQuestion],
+    judges: Sequence[Judge],
+    *,
+    asked_for: bool,
 ) -> list[RatingQuestion]:
     """Return the questions that all judges can answer.
 
@@ -433,6 +463,8 @@ def _survey(
     without: MissingField | None = None
     for count, sample in enumerate(distinct(samples), 1):  # noqa: B007  # it is returned
         for question in requested or rated.values():
+            # Without labels only half of the abstention scores are known, so it is asked only by
+            # name.
             has_label = (
                 bool(requested) or question != ABSTENTION or sample.is_answerable is not None
             )
@@ -442,19 +474,26 @@ def _survey(
             generators[sample.generator] = None
         if not sample.question.strip():
             without = counted(without, "question", sample)
+    _check_available(requested, available)
+    return _AnswerCounts(frozenset(available), tuple(generators), count, without)
+
+
+def _check_available(requested: Iterable[RatingQuestion], available: Collection[str]) -> None:
+    """Raise UsageError if no question can be asked about any sample, or one that was asked for."""
     if not available:
         raise UsageError(
             "no sample has an answer to rate; if a column has it, name it, as in --field"
             " answer=COLUMN"
         )
     for question in requested:
+        # A typed name is a wish that is not fulfilled in silence; without names, what cannot be
+        # asked is left out.
         if question.name not in available:
             lacks = f" and {question.against}" if question.against else ""
             raise UsageError(
                 f"no sample has what {question.name!r} needs: an answer{lacks}. Leave it out of"
                 " --ask, or name the columns with --field"
             )
-    return _AnswerCounts(frozenset(available), tuple(generators), count, without)
 
 
 def count_words(results: Iterable[SampleResult], record: Manifest) -> dict[str, dict[str, int]]:

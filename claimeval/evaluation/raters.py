@@ -55,7 +55,9 @@ def all_claims_supported(score: Score) -> bool | None:
 
 
 def compare_ratings(
-    results: Iterable[SampleResult], ratings: Iterable[SampleResult], cluster: str | None = None
+    results: Iterable[SampleResult],
+    ratings: Iterable[SampleResult],
+    cluster: str | None = None,
 ) -> tuple[RatingComparison, ...]:
     """Return a comparison for each rating in `PAIRS` whose metric is in the results of the claims
     job.
@@ -110,7 +112,10 @@ class _RatingPairs:
             ),
             kappa=Estimate.of(
                 cohen_kappa(
-                    self._whole, self._claims, labels=(False, True), clusters=self._clusters
+                    self._whole,
+                    self._claims,
+                    labels=(False, True),
+                    clusters=self._clusters,
                 )
             ),
             apart=tuple(self._apart),

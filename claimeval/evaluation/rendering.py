@@ -21,7 +21,10 @@ _READER = Judge(name="reader", model="any:reader")
 
 
 def messages(
-    prompt: Prompt, sample: Sample, metric: Metric, claims: Sequence[Claim] | None
+    prompt: Prompt,
+    sample: Sample,
+    metric: Metric,
+    claims: Sequence[Claim] | None,
 ) -> tuple[Message, ...]:
     """Return the messages of a request about a sample.
 
@@ -49,7 +52,11 @@ def messages(
                 f"sample {sample.id!r} has no contexts, so no document would be graded"
             )
         return grade.ask(
-            prompt, _READER, sample.full_question, sample.contexts[:1], UMBRELA
+            prompt,
+            _READER,
+            sample.full_question,
+            sample.contexts[:1],
+            UMBRELA,
         ).messages
     if part := metric.missing_part(sample):
         raise UsageError(

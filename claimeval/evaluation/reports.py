@@ -7,12 +7,13 @@ cost a hundred times as much as the passages that are near to the claims.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from itertools import chain
 
 from claimeval.evaluation.claims import ClaimsJob, claims_of, job_of, why_without_claims
 from claimeval.evaluation.evidence import with_evidence
+from claimeval.evaluation.job import sample_of
 from claimeval.evaluation.judgment import (
     EarlierVerdicts,
     JudgedSubjects,
@@ -81,8 +82,8 @@ class ReportJob(ClaimsJob):
 
     async def evaluate(self, item: Sample | SampleResult, executor: Executor) -> SampleResult:
         """Return the claims, verdicts and scores of one report."""
-        sample = self.numbered(item.sample if isinstance(item, SampleResult) else item)
-        earlier = EarlierVerdicts(item if isinstance(item, SampleResult) else None)
+        sample = self.numbered(sample_of(item))
+        earlier = EarlierVerdicts(item)
         extracted = await claims_of(sample, "answer", self, executor, earlier)
         if isinstance(extracted.value, Failure) or not extracted.value:
             reasons = {"answer": why_without_claims(extracted)}
@@ -90,7 +91,7 @@ class ReportJob(ClaimsJob):
             return self.scored(SampleResult.of(sample, unextracted=reasons, calls=calls))
         claims = extracted.value
         context = JudgingContext(self, executor, earlier, self.same_family(sample, "answer"))
-        asking = _Asking(self, sample, self._index(sample), context)
+        asking = _ReportAsking(self, sample, self._index(sample), context)
         cited: list[JudgedSubjects] = await gather_all(
             [asking.ask(rank, part) for rank, part in asking.cited(claims)]
         )
@@ -105,10 +106,8 @@ class ReportJob(ClaimsJob):
         calls += tuple(chain.from_iterable(one.calls for one in among_all))
         together = votes(among_all, asking.question.records, calls)
         # What a cited source supports, all sources together support.
-        whole = [
-            *(one.model_copy(update={"document": None}) for one in supported.values()),
-            *together,
-        ]
+        whole = [one.model_copy(update={"document": None}) for one in supported.values()]
+        whole += together
         elsewhere = _by_one_source(sample, together)
         reasoning = {judge.name for judge in self.judges if reads_prompts(judge)}
         assessments = with_evidence(sample, claims, (*whole, *singles, *elsewhere), reasoning)
@@ -121,11 +120,15 @@ class ReportJob(ClaimsJob):
         return self._sources[sample.id]
 
 
-class _Asking:
+class _ReportAsking:
     """Asks about the claims of one report."""
 
     def __init__(
-        self, job: ReportJob, sample: Sample, index: SourceIndex, context: JudgingContext
+        self,
+        job: ReportJob,
+        sample: Sample,
+        index: SourceIndex,
+        context: JudgingContext,
     ) -> None:
         self._job = job
         self._sample = sample
@@ -143,6 +146,8 @@ class _Asking:
             named = (name for name in found.cited if isinstance(name, tuple))
             for rank in dict.fromkeys(chain.from_iterable(named)):
                 if rank in readable:
+                    # A source that could not be read is not asked about: silence of an empty text
+                    # is no verdict on it.
                     by_rank.setdefault(rank, []).append(claim)
         asked = list[tuple[int, Sequence[Claim]]]()
         for rank in sorted(by_rank):
@@ -155,7 +160,7 @@ class _Asking:
 
     async def ask(self, rank: int | None, claims: Sequence[Claim]) -> JudgedSubjects:
         """Judge claims against the best passages of a source, or of all."""
-        shown = self._index.nearest(claims, self._sample.question, self._job.passages, rank)
+        shown = self._index.nearest(claims, self._job.passages, rank)
         question = Question(
             records=self.question.records,
             address=self.question.address,
@@ -185,6 +190,7 @@ def _by_one_source(sample: Sample, together: Iterable[Assessment]) -> list[Asses
     found = list[Assessment]()
     for one in together:
         named = set(chain.from_iterable(verdict.cites for verdict in one.verdicts))
+        # A claim that needs two sources has no single place where its citation should have pointed.
         if one.support == "supported" and len(named) == 1:
             found.append(one.model_copy(update={"document": ranks[named.pop()]}))
     return found
@@ -202,7 +208,10 @@ class SourceIndex:
         self._index = PassageIndex.build(self._passages)
 
     def nearest(
-        self, claims: Sequence[Claim], question: str, best: int, rank: int | None
+        self,
+        claims: Sequence[Claim],
+        best: int,
+        rank: int | None,
     ) -> tuple[Document, ...]:
         """Return the passages that are nearest to claims, in reading order, as documents with the
         ids of their sources."""
@@ -215,12 +224,38 @@ class SourceIndex:
                 places.update(self._index.beside(place))
         if not places:  # no word in common: the beginning says what the source is about
             passages = enumerate(self._passages)
-            places.update([i for i, one in passages if within in (None, one.document)][:best])
-        return tuple([self._document(self._passages[place]) for place in sorted(places)])
+            inside = [place for place, one in passages if within in (None, one.document)]
+            places.update(inside[:best])
+        runs = self._runs(places)
+        return tuple(map(self._document, runs))
 
-    def _document(self, passage: Passage) -> Document:
-        source = self._sources[int(passage.document) - 1]
-        return Document(id=source.id, text=passage.text, title=source.title)
+    def _runs(self, places: Iterable[int]) -> Iterator[list[Passage]]:
+        """Yield passages that follow each other in a source together: a sentence that is cut where
+        a passage ends is whole again, and the title is shown once."""
+        run = list[Passage]()
+        last = -1
+        document = ""
+        for place in sorted(places):
+            passage = self._passages[place]
+            follows = place == last + 1 and passage.document == document
+            if run and not follows:
+                yield run
+                run = []
+            run.append(passage)
+            last = place
+            document = passage.document
+        if run:
+            yield run
+
+    def _document(self, run: Sequence[Passage]) -> Document:
+        rank = int(run[0].document)
+        source = self._sources[rank - 1]
+        texts = [passage.text for passage in run]
+        return Document(
+            id=source.id,
+            text=" ".join(texts),
+            title=source.title,
+        )
 
 
 def cut(text: str) -> list[str]:
@@ -232,6 +267,7 @@ def cut(text: str) -> list[str]:
         sentence = text[span.start : span.end]
         for piece in _pieces(sentence):
             count = len(piece.split())
+            # Lines of a table or of a page without full stops are one long sentence.
             if part and (len(part) == SENTENCES or words + count > MOST_WORDS):
                 passages.append(" ".join(part))
                 part = []
@@ -247,7 +283,8 @@ def _pieces(sentence: str) -> list[str]:
     words = sentence.split()
     if len(words) <= MOST_WORDS:
         return [sentence]
-    return [" ".join(words[i : i + MOST_WORDS]) for i in range(0, len(words), MOST_WORDS)]
+    starts = range(0, len(words), MOST_WORDS)
+    return [" ".join(words[start : start + MOST_WORDS]) for start in starts]
 
 
 def sentence_claims(sample: Sample) -> tuple[Claim, ...]:

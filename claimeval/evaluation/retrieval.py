@@ -34,6 +34,7 @@ def asked(measures: str) -> tuple[ir.Measure, ...]:
     samples."""
     parsed = ir.parse(measures)
     for measure in parsed:
+        # A sum such as `num_rel` over questions has no mean with an interval.
         if measure.row.summary != "mean":
             raise UsageError(f"{measure.name} is no mean over samples; use `claimeval rank`")
     return parsed
@@ -66,6 +67,7 @@ def score(
             then have the same id, the best rank is kept.
     """
     source = iter(samples)
+    # The measures are computed in arrays over many samples at once.
     while chunk := list(islice(source, _AT_ONCE)):
         qrels = {}
         run = {}
@@ -162,6 +164,7 @@ def assigned(matches: ReferenceMatches) -> list[str]:
     unassigned = list(matches.references)
     ids = []
     for rank, names in matches.by_rank.items():
+        # A passage that is retrieved twice would otherwise count as two relevant documents.
         match = next((name for name in unassigned if name in names), None)
         if match:
             unassigned.remove(match)
@@ -170,11 +173,15 @@ def assigned(matches: ReferenceMatches) -> list[str]:
 
 
 def value_of(
-    retrieved: Sequence[str], references: Sequence[str], measures: Sequence[ir.Measure]
+    retrieved: Sequence[str],
+    references: Sequence[str],
+    measures: Sequence[ir.Measure],
 ) -> dict[str, float | None]:
     """Return the values of the measures for a ranking of names, best first."""
     per_query = ir.evaluate(
-        {"": dict.fromkeys(references, 1)}, {"": _scores(retrieved)}, measures
+        {"": dict.fromkeys(references, 1)},
+        {"": _scores(retrieved)},
+        measures,
     ).per_query
     return dict(per_query[""])
 
@@ -201,4 +208,5 @@ def _scores(names: Sequence[str]) -> dict[str, float]:
 
     If nothing was retrieved, there is one unjudged document.
     """
+    # trec_eval leaves out a question without results; here it has 0.
     return {name: -float(rank) for rank, name in enumerate(dict.fromkeys(names))} or {"": 0.0}

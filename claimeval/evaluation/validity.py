@@ -11,9 +11,11 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from claimeval import ir
+from claimeval.data.file_formats import sheet_in
 from claimeval.data.test_collections import read_assessors, read_names, read_qrels, write_assessors
 from claimeval.ir.output import labels
 from claimeval.statistics import cohen_kappa, confusion, raw_agreement
+from claimeval.statistics.agreement import Weighting
 from claimeval.types.errors import DataError
 from claimeval.types.estimates import Estimate
 from claimeval.types.records import Record
@@ -136,13 +138,10 @@ def validity(
     relevant_from = int(scale.positive_from)
     most = scale.steps[-1]
     highest = max(joined.human)
-    if highest == most:
-        human_relevant_from = relevant_from
-    else:
-        human_relevant_from = 2 if highest > 2 else 1
-    labels = tuple(range(max([*(g for g in joined.assessor if g is not None), highest, most]) + 1))
-    same_scale = highest <= most
-    graded = sum(grade is not None for grade in joined.assessor)
+    human_relevant_from = _relevant_from(highest, scale)
+    given = [grade for grade in joined.assessor if grade is not None]
+    labels = tuple(range(max([*given, highest, most]) + 1))
+    graded = len(given)
     if not graded:
         raise DataError(
             "the assessor and the people graded no pair in common; are the ids of the two files the"
@@ -152,32 +151,30 @@ def validity(
     human_relevant = [grade >= human_relevant_from for grade in joined.human]
     table = confusion(joined.assessor, joined.human, labels=labels)
     query_clusters = [clusters.get(query, query) for query in joined.queries]
+
+    def kappa(weights: Weighting = "unweighted") -> Estimate | None:
+        """Return the agreement in single grades; None if people have grades that the scale
+        lacks."""
+        if highest > most:
+            return None
+        return Estimate.of(
+            cohen_kappa(
+                joined.assessor,
+                joined.human,
+                labels=labels,
+                weights=weights,
+                clusters=query_clusters,
+            )
+        )
+
     return Validity(
         pairs=graded,
         unassessed=len(joined.human) - graded,
         further=sum(len(grades) for grades in assessor.values()) - graded,
         relevant_from=relevant_from,
         exact=Estimate.of(raw_agreement(joined.assessor, joined.human, clusters=query_clusters)),
-        kappa=(
-            Estimate.of(
-                cohen_kappa(joined.assessor, joined.human, labels=labels, clusters=query_clusters)
-            )
-            if same_scale
-            else None
-        ),
-        kappa_quadratic=(
-            Estimate.of(
-                cohen_kappa(
-                    joined.assessor,
-                    joined.human,
-                    labels=labels,
-                    weights="quadratic",
-                    clusters=query_clusters,
-                )
-            )
-            if same_scale
-            else None
-        ),
+        kappa=kappa(),
+        kappa_quadratic=kappa("quadratic"),
         kappa_binary=Estimate.of(
             cohen_kappa(relevant, human_relevant, labels=(False, True), clusters=query_clusters)
         ),
@@ -187,19 +184,37 @@ def validity(
     )
 
 
+def _relevant_from(highest: int, scale: Scale) -> int:
+    """Return the lowest grade of people that is relevant, on a scale up to their highest grade."""
+    if highest == scale.steps[-1]:
+        return int(scale.positive_from)
+    # Of grades up to 3 or 4, as in TREC's Deep Learning tracks, 1 is only related.
+    return 2 if highest > 2 else 1
+
+
 def read_graders(
-    files: Sequence[Path], names: Sequence[str], scale: Scale
+    files: Sequence[Path],
+    names: Sequence[str],
+    scale: Scale,
+    sheet: str | None = None,
 ) -> tuple[dict[str, dict[str, dict[str, int]]], dict[str, list[RefusedGrade]]]:
     """Return the grades of all assessors in files, and those off the scale; repeated names get the
     file's name too.
+
+    Args:
+        files: Qrels, or tables of grades.
+        names: Names of the assessors in a list of `grades` in a table.
+        scale: The scale of the assessors.
+        sheet: The sheet of spreadsheets.
 
     Raises:
         DataError: If an assessor has no grade on the scale.
     """
     graders: dict[str, ir.Qrels] = {}
     for label, path in zip(labels(files), files, strict=True):
-        for name, grades in read_assessors(path, names).items():
+        for name, grades in read_assessors(path, names, sheet_in(path, sheet)).items():
             assessor = label if name in (path.name, path.stem) else name
+            # Two files of one judge are two assessors.
             graders[f"{label} {name}" if assessor in graders else assessor] = grades
     assessors: dict[str, dict[str, dict[str, int]]] = {}
     refused: dict[str, list[RefusedGrade]] = {}
@@ -222,6 +237,7 @@ def compare_graders(
     trec_runs: Sequence[Path] = (),
     measures: str | Sequence[str] = MEASURES,
     out: Path | None = None,
+    sheet: str | None = None,
 ) -> dict[str, GraderReport]:
     """Compare the grades of all assessors in files with those of people.
 
@@ -233,12 +249,14 @@ def compare_graders(
         trec_runs: TREC runs that are ranked by the grades of both.
         measures: Measures that rank the runs.
         out: A folder, to which the grades of each assessor are written as qrels.
+        sheet: The sheet of spreadsheets.
     """
-    human = read_qrels(people)
+    human = read_qrels(people, sheet_in(people, sheet))
     runs = {
         name: ir.read_run(path) for name, path in zip(labels(trec_runs), trec_runs, strict=True)
     }
-    graders, refused = read_graders(files, read_names(assessors) if assessors else (), scale)
+    names = read_names(assessors) if assessors else ()
+    graders, refused = read_graders(files, names, scale, sheet)
     compared = {
         name: GraderReport(
             **dict(validity(grades, human, scale, runs=runs, measures=measures)),
@@ -256,6 +274,7 @@ def check_grades(qrels: ir.Qrels) -> None:
     """Raise DataError for a number that cannot be a grade."""
     for query, grades in qrels.items():
         for document, grade in grades.items():
+            # A file whose columns are swapped has ids such as 1038342 where grades should be.
             if grade > HIGHEST:
                 raise DataError(
                     f"{grade} is no grade of relevance (query {query!r}, document {document!r}):"
@@ -298,6 +317,8 @@ def _orders(
     shared = [query for query in human if assessor.get(query)]
     means = [
         {
+            # A run without results for a question has 0 there, or it would gain by answering easy
+            # questions only.
             name: ir.evaluate(graded, run, measures, level=at, missing="zero").mean
             for name, run in runs.items()
         }

@@ -111,15 +111,20 @@ class WriteQueriesJob:
             scores = undefined(UNITS, reply.value.reason)
             return SampleResult.of(sample, scores=scores, calls=reply.calls)
         checked = await gather_all(
+            # Some models write more questions than they were asked for, and each check is paid.
             [self._check(query, item, executor) for query in reply.value[: self.per_document]]
         )
         calls = (*reply.calls, *chain.from_iterable(check_calls for _, check_calls in checked))
         return _with_queries(SampleResult.of(sample, calls=calls), [query for query, _ in checked])
 
     async def _check(
-        self, written: WrittenQuery, document: Document, executor: Executor
+        self,
+        written: WrittenQuery,
+        document: Document,
+        executor: Executor,
     ) -> tuple[Query, tuple[Call, ...]]:
         name = sha256(
+            # A JSON file may hold half of a surrogate pair, which plain UTF-8 refuses.
             f"{document.id}\n{written.question}".encode("utf-8", "surrogatepass")
         ).hexdigest()[:12]
         query = Query(
@@ -132,7 +137,11 @@ class WriteQueriesJob:
             return query.model_copy(update={"rejected": (reason,)}), ()
         reply = await ask_until_read(
             queries.ask_to_check(
-                self.check_prompt, self.checker, written.question, written.answer, document
+                self.check_prompt,
+                self.checker,
+                written.question,
+                written.answer,
+                document,
             ),
             queries.read_checked,
             executor,
@@ -157,7 +166,11 @@ class WriteQueriesJob:
         written."""
         for n in range(self.per_document):
             yield queries.ask_to_check(
-                self.check_prompt, self.checker, f"{n:080}", "." * 120, document
+                self.check_prompt,
+                self.checker,
+                f"{n:080}",
+                "." * 120,
+                document,
             )
 
 
@@ -226,12 +239,14 @@ def rejected(query: WrittenQuery, document: Document) -> str | None:
     """Return the rule that rejects a question; None if it passes all rules."""
     text = _folded(document.text)
     words = len(query.question.split())
+    # Chinese and Japanese have no spaces, so that every question would have one word.
     if query.question.isascii() and not WORDS[0] <= words <= WORDS[1]:
         return "too short or too long"
     if _folded(query.passage) not in text:
         return "passage not in the document"
     if _POINTS.search(query.question):
         return "points at the document"
+    # "Is the tower of Bern 100 metres high?" has its answer in it, and every system would be right.
     if _folded(query.answer) in _folded(query.question):
         return "gives its answer away"
     folded = _folded(query.question).rstrip("?!. ")
@@ -323,7 +338,12 @@ def sources(record: Manifest, results: Iterable[SampleResult]) -> dict[str, dict
 
 
 KIND = JobKind(
-    NAME, in_shards=False, unique=False, revise=reject_repeated, qrels=sources, samples=kept_samples
+    NAME,
+    in_shards=False,
+    unique=False,
+    revise=reject_repeated,
+    qrels=sources,
+    samples=kept_samples,
 )
 
 

@@ -50,7 +50,9 @@ _MARK = re.compile(r"SUPPORTED=(?=\S+\s*$)")
 
 
 def supported(
-    completion: Completion, request: Request, lines: Mapping[str, str]
+    completion: Completion,
+    request: Request,
+    lines: Mapping[str, str],
 ) -> dict[str, float]:
     """Return the probability of "supported" by claim id (c1, c2, ...); empty without
     log-probabilities.
@@ -86,6 +88,8 @@ def _labels_of_json(text: str, ids: Sequence[str]) -> Iterator[tuple[str, int]]:
         if before.group() == "{":
             entry = {"id": named} if named else {}
             named = None
+        # A closed schema has the id as the key, `{"c1": {"label": ...}}`, and a list has it as a
+        # field.
         if colon.group() == ":" and value.group() == "{" and meant(before.group().strip('"'), ids):
             named = before
         if (
@@ -113,11 +117,6 @@ def _marks_of_lines(text: str, lines: Mapping[str, str]) -> Iterator[tuple[str, 
         if mark and claim_id in ids:
             yield ids[claim_id], start + mark.end()
         start += len(line)
-
-
-@lru_cache(maxsize=16)
-def _scale_shown(prompt: Prompt) -> list[dict[str, str]]:
-    return _scale(prompt).shown
 
 
 @lru_cache(maxsize=256)
@@ -205,7 +204,11 @@ class ShownDocuments(NamedTuple):
 
 
 def ask(
-    prompt: Prompt, judge: Judge, claims: Sequence[Claim], evidence: ShownDocuments, question: str
+    prompt: Prompt,
+    judge: Judge,
+    claims: Sequence[Claim],
+    evidence: ShownDocuments,
+    question: str,
 ) -> Request:
     """Return the request for verdicts on claims, shown as c1, c2, ... with documents d1, d2, ...
 
@@ -228,11 +231,14 @@ def ask(
                 {"id": name, "text": text, "line": _bare(text)}
                 for name, text in zip(_names("c", len(texts)), texts, strict=True)
             ],
-            "scale": _scale_shown(prompt),
+            "scale": _scale(prompt).shown,
             "alternatives": int(evidence.alternatives),
         }
     if judge.is_engine and prompt.step == "weigh":
-        return _weigh_typed(prompt, judge, claims, question)
+        scale = _scale(prompt)
+        questions = [TypedQuestion(f"Claim: {claim.text}", scale, claim.id) for claim in claims]
+        task = TypedTask((("Question", question),), tuple(questions))
+        return typed.ask(prompt, judge, task)
     counts = (len(claims), len(evidence.documents)) if judge.reply_schema == "closed" else ()
     labels_alone = prompt.parameters.get("reasons") == "none"
     return build_request(
@@ -250,7 +256,11 @@ def ask(
 
 
 def _ask_checker(
-    prompt: Prompt, judge: Judge, claims: Sequence[Claim], evidence: ShownDocuments, question: str
+    prompt: Prompt,
+    judge: Judge,
+    claims: Sequence[Claim],
+    evidence: ShownDocuments,
+    question: str,
 ) -> Request:
     """Return the request of a checker, which is asked about a single claim."""
     (claim,) = claims
@@ -272,9 +282,10 @@ def _ask_checker(
     )
 
 
-def ask_pairs(prompt: Prompt, judge: Judge, pairs: Sequence[typed.Pair]) -> Request:
+def ask_pairs(prompt: Prompt, judge: Judge, pairs: Sequence[typed.ClaimAndDocument]) -> Request:
     """Return the request of a decision model about claims, each against one of its documents."""
     scale = _scale(prompt)
+    # A document that several pairs share is sent once.
     texts = dict.fromkeys(document_plain(pair.document) for pair in pairs)
     numbers = {text: f"d{number}" for number, text in enumerate(texts, 1)}
     questions = []
@@ -284,13 +295,6 @@ def ask_pairs(prompt: Prompt, judge: Judge, pairs: Sequence[typed.Pair]) -> Requ
         questions.append(TypedQuestion(asked, scale, pair.id))
     inputs = tuple([(number, text) for text, number in numbers.items()])
     return typed.ask(prompt, judge, TypedTask(inputs, tuple(questions)))
-
-
-def _weigh_typed(prompt: Prompt, judge: Judge, claims: Sequence[Claim], question: str) -> Request:
-    """Return the request of an engine about what claims have to do with a question."""
-    scale = _scale(prompt)
-    questions = [TypedQuestion(f"Claim: {claim.text}", scale, claim.id) for claim in claims]
-    return typed.ask(prompt, judge, TypedTask((("Question", question),), tuple(questions)))
 
 
 def _read_checker(completion: Completion, request: Request) -> ParsedReply[tuple[ReadVerdict, ...]]:
@@ -305,6 +309,7 @@ def _read_checker(completion: Completion, request: Request) -> ParsedReply[tuple
         """Read the verdict in the checker's form."""
         reading = checkers.read(text, rule)
         label = checkers.word_of(task.scale, reading.label)
+        # Of several documents that were joined, a checker does not say which one supports.
         seen = [document.id for document in task.documents] if len(task.documents) == 1 else []
         return verdict_of(
             completion,
@@ -321,7 +326,10 @@ def _read_checker(completion: Completion, request: Request) -> ParsedReply[tuple
 
 
 def read(
-    completion: Completion, request: Request, *, computed: bool = False
+    completion: Completion,
+    request: Request,
+    *,
+    computed: bool = False,
 ) -> ParsedReply[tuple[ReadVerdict, ...]]:
     """Return the verdicts in the reply, one per claim.
 
@@ -351,19 +359,26 @@ def read(
             strict=True,
         )
     )
+    # A number that a language model writes is a word like others; only the tokens' probabilities
+    # are measured.
     of_tokens = {} if computed else supported(completion, request, lines)
 
     def parse(text: str) -> ParsedReply[ParsedVerdict]:
         """Read the verdicts in the reply's format."""
         if as_json:
             return replies.verdicts_json(
-                text, tuple(claims), scale, shown(request), computed=computed
+                text,
+                tuple(claims),
+                scale,
+                shown(request),
+                computed=computed,
             )
         return replies.verdicts_tags(text, lines, scale)
 
     def cited(evidence: Sequence[str]) -> tuple[str, ...]:
         """Return the ids of the documents with these names."""
         return tuple(
+            # Models write "D1" for d1, and now and then a document that is not there.
             [names[name] for name in dict.fromkeys(map(str.casefold, evidence)) if name in names]
         )
 

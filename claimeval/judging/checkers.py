@@ -33,7 +33,7 @@ _NUMBER = re.compile(r"[\s\"'*]*(-?\d+(?:\.\d+)?)\s*$")
 _STEP = re.compile(r"([^.\[\]]+)|\[(\d+)\]")
 
 
-class Question(NamedTuple):
+class CheckerQuestion(NamedTuple):
     """What a checker is sent."""
 
     messages: tuple[Message, ...]
@@ -41,7 +41,12 @@ class Question(NamedTuple):
     """The arguments of the model's chat template, as JSON; None without."""
 
 
-def question(judge: Judge, claim: str, documents: Sequence[Document], asked: str) -> Question:
+def question(
+    judge: Judge,
+    claim: str,
+    documents: Sequence[Document],
+    asked: str,
+) -> CheckerQuestion:
     """Return the question about a claim.
 
     Args:
@@ -58,7 +63,7 @@ def question(judge: Judge, claim: str, documents: Sequence[Document], asked: str
         if (text := _template(template).render(variables).strip("\n"))
     ]
     arguments = _filled(judge.chat_template, variables) if judge.chat_template else None
-    return Question(
+    return CheckerQuestion(
         tuple(messages),
         None if arguments is None else json.dumps(arguments, ensure_ascii=False),
     )
@@ -153,6 +158,8 @@ def read(text: str, rule: ReplyRule) -> Reading:
     """Return what a reply says. Raises Unparsable if it is not exactly one of what the rule
     knows."""
     found = _values(text, rule)
+    # Reversed, so that of equal values the first one's place counts, beside which its probability
+    # stands.
     labels = {rule.label(value): place for value, place in reversed(found)}
     if None in labels:
         values = " or ".join(rule.words) or "a number"
@@ -197,7 +204,10 @@ def _shown(text: str) -> str:
 
 
 def probability(
-    completion: Completion, text: str, reading: Reading, rule: ReplyRule
+    completion: Completion,
+    text: str,
+    reading: Reading,
+    rule: ReplyRule,
 ) -> float | None:
     """Return the probability of support that the reply states, or that of the token of the value;
     None without log-probabilities.

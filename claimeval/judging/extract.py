@@ -181,6 +181,7 @@ def join_windows(part: Part, shown: Sequence[TextWindow], extracted: Sequence[Cl
     before = range(0)
     for window, window_claims in zip(shown, extracted, strict=True):
         for claim in window_claims:
+            # Windows overlap, so that a sentence may be extracted twice in other words.
             is_repeated = bool(claim.sentences) and all(i - 1 in before for i in claim.sentences)
             if is_repeated or _folded(claim.text) in texts:
                 continue
@@ -217,6 +218,7 @@ def read(completion: Completion, request: Request, part: Part, question: str) ->
     entries = read_reply(completion, request, parse)
     if isinstance(entries, Failure):
         return entries
+    # Without a schema nothing keeps a model from more, so forty are then just forty.
     is_bounded = f'"maxItems":{MOST_CLAIMS}' in (request.schema_sent or "")
     if is_bounded and len(entries) == MOST_CLAIMS and len(task.sentences) > 1:
         message = f"the reply has {MOST_CLAIMS} claims, the most that its schema allows"
@@ -224,23 +226,32 @@ def read(completion: Completion, request: Request, part: Part, question: str) ->
     claims: dict[str, Claim] = {}
     for entry in entries:
         folded = _folded(entry.text)
+        # A judge would be paid twice for one claim, and its score would count twice.
         if folded in claims:
             claims[folded] = claims[folded].model_copy(
                 update={"repeats": claims[folded].repeats + 1}
             )
             continue
         match = ground(
-            entry.text, entry.quote, entry.sentences, task.text, task.sentences, question
+            entry.text,
+            entry.quote,
+            entry.sentences,
+            task.text,
+            task.sentences,
+            question,
         )
         claims[folded] = Claim(
             id=f"{part}-{len(claims) + 1}",
             of=part,
             text=entry.text,
+            # Models count from 0, or name the sentence after the last; the quote says where the
+            # claim is.
             sentences=tuple([i for i in entry.sentences if 1 <= i <= len(task.sentences)]),
             span=match.span,
             grounding=match.grounding,
             missing_numbers=match.missing_numbers,
         )
+    # A list of thirty names in one sentence may make thirty claims, one for each word at most.
     most = max(CLAIMS_PER_SENTENCE * len(task.sentences), len(task.text.split()))
     if len(claims) > most:
         return Failure(

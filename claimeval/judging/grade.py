@@ -33,7 +33,11 @@ def _schema(scale: Scale, documents: int) -> str:
 
 
 def ask(
-    prompt: Prompt, judge: Judge, question: str, documents: Sequence[Document], scale: Scale
+    prompt: Prompt,
+    judge: Judge,
+    question: str,
+    documents: Sequence[Document],
+    scale: Scale,
 ) -> Request:
     """Return the request for grades of documents, shown as d1, d2, ...
 
@@ -71,7 +75,10 @@ def _task(question: str, documents: Sequence[Document], scale: Scale) -> TypedTa
 
 
 def read(
-    completion: Completion, request: Request, documents: Sequence[Document], scale: Scale
+    completion: Completion,
+    request: Request,
+    documents: Sequence[Document],
+    scale: Scale,
 ) -> ParsedReply[tuple[ReadVerdict, ...]]:
     """Return a verdict for each document in the reply, or why there is none.
 

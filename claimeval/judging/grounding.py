@@ -113,6 +113,7 @@ def ground(
 def verbatim(quote: str, text: str) -> tuple[int, int] | None:
     """Return the span of the verbatim `quote` in `text`, compared with citations first, then
     without."""
+    # With citations first: a quote of `[1]` alone would be empty without them.
     if span := _find(quote, text):
         return span
     bare_quote = bare(quote)
@@ -131,7 +132,10 @@ def _find(quote: str, text: str) -> tuple[int, int] | None:
 
 
 def _span(
-    claim_quote: str, sentence_ids: Sequence[int], text: str, sentences: Sequence[tuple[int, int]]
+    claim_quote: str,
+    sentence_ids: Sequence[int],
+    text: str,
+    sentences: Sequence[tuple[int, int]],
 ) -> tuple[Grounding, tuple[int, int] | None]:
     if span := verbatim(claim_quote, text):
         return "exact", span
@@ -142,6 +146,8 @@ def _span(
         from rapidfuzz import fuzz
 
         near = fuzz.partial_ratio_alignment(quote, folded.text, score_cutoff=FUZZY_QUOTE)
+        # rapidfuzz looks for the shorter text in the longer: a text of one word would be found in
+        # any quote that has it.
         if near and len(quote) <= len(folded.text) and near.dest_end > near.dest_start:
             return "fuzzy", bare_text.original(*_original(folded, near.dest_start, near.dest_end))
     valid = sorted(i for i in set(sentence_ids) if 1 <= i <= len(sentences))

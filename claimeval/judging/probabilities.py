@@ -46,6 +46,7 @@ def of_tokens(
         or b"".join(token.content for token in tokens) != text.encode("utf-8", "replace")
     ):
         return {}
+    # Bytes and not characters: an emoji may be three tokens, none of which is a character.
     starts = [0, *accumulate(len(token.content) for token in tokens)]
     probabilities = {}
     for subject, position in places:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 from pathlib import Path
 from types import MappingProxyType
@@ -186,22 +186,7 @@ class Prompt:
         )
         self.name = f"{name}[{values}]" if values else name
         """The name, with the parameters that are not the default."""
-        if step in ("assess", "weigh") and self.scale is None:
-            raise PromptError(
-                f"prompt {name}: a prompt of the step {step} names its scale in the header:"
-                f" {', '.join(SCALES)}"
-            )
-        if header.adds not in ("", UNCLEAR) or (
-            header.adds and (step, self.reply) != ("extract", "json")
-        ):
-            raise PromptError(
-                f"prompt {name}: `adds` can only be {UNCLEAR}, in extract prompts with JSON replies"
-            )
-        if STEPS[step].json_only and self.reply != "json":
-            raise PromptError(
-                f"prompt {name}: a {step} prompt asks for replies of the form json, not"
-                f" {self.reply}"
-            )
+        _check_header(name, step, header)
         self._arguments = name, step, source, self.parameters
         if not shipped:
             _ = self._compiled
@@ -276,7 +261,10 @@ class _Header(Record):
 
 
 def header_fields(
-    name: str, source: str, required: Sequence[str], known: Collection[str]
+    name: str,
+    source: str,
+    required: Sequence[str],
+    known: Collection[str],
 ) -> dict[str, Any]:
     """Return the fields of a prompt's header comment.
 
@@ -292,10 +280,14 @@ def header_fields(
     match = _HEADER.match(source)
     if not match:
         wanted = " ".join(f"{field}: ..." for field in required)
-        raise PromptError(f"prompt {name} has no header comment {{# {wanted} #}} at its start")
+        raise PromptError(
+            f"prompt {name} has no header comment {{# {wanted} #}} at its start;"
+            " `claimeval prompts show assess/three_way` prints one that has"
+        )
     from yaml import YAMLError
 
     try:
+        # Headers are indented like comments, which YAML would take for nesting.
         fields = parse_yaml("\n".join(line.strip() for line in match.group(1).splitlines()))
     except YAMLError as error:
         raise PromptError(
@@ -308,7 +300,10 @@ def header_fields(
         )
     if extra := set(fields) - set(known):
         raise unknown_name(
-            f"field in the header of prompt {name}:", str(min(extra, key=str)), known, PromptError
+            f"field in the header of prompt {name}:",
+            str(min(extra, key=str)),
+            known,
+            PromptError,
         )
     return fields
 
@@ -335,8 +330,29 @@ def _header(name: str, source: str) -> _Header:
     return _Header.model_validate({**texts, "parameters": lists})
 
 
+def _check_header(name: str, step: str, header: _Header) -> None:
+    """Raise PromptError for a header that prompts of the step cannot have."""
+    if step in ("assess", "weigh") and not header.scale:
+        raise PromptError(
+            f"prompt {name}: a prompt of the step {step} names its scale in the header:"
+            f" {', '.join(SCALES)}"
+        )
+    if header.adds not in ("", UNCLEAR) or (
+        header.adds and (step, header.reply) != ("extract", "json")
+    ):
+        raise PromptError(
+            f"prompt {name}: `adds` can only be {UNCLEAR}, in extract prompts with JSON replies"
+        )
+    if STEPS[step].json_only and header.reply != "json":
+        raise PromptError(
+            f"prompt {name}: a {step} prompt asks for replies of the form json, not {header.reply}"
+        )
+
+
 def _parameter_values(
-    name: str, offered: Mapping[str, tuple[str, ...]], selected: Mapping[str, str]
+    name: str,
+    offered: Mapping[str, tuple[str, ...]],
+    selected: Mapping[str, str],
 ) -> dict[str, str]:
     """Return a value for every parameter of a prompt. Raises PromptError for unknown names and
     values."""
@@ -389,7 +405,10 @@ def _environment() -> jinja2.Environment:
 
 @lru_cache(maxsize=64)
 def _compile(
-    name: str, step: str, source: str, declared: frozenset[str]
+    name: str,
+    step: str,
+    source: str,
+    declared: frozenset[str],
 ) -> tuple[jinja2.Template, frozenset[str]]:
     from jinja2 import TemplateError, meta
 
@@ -409,7 +428,10 @@ def _compile(
         )
     if extra := names - STEPS[step].variables - declared:
         raise unknown_name(
-            f"variable in prompt {name}:", min(extra), STEPS[step].variables | declared, PromptError
+            f"variable in prompt {name}:",
+            min(extra),
+            STEPS[step].variables | declared,
+            PromptError,
         )
     for line, problem in _invalid_reads(tree, {}):
         raise PromptError(f"{name}, line {line}: {problem}")
@@ -429,25 +451,13 @@ def _invalid_reads(node: nodes.Node, items: Mapping[str, str]) -> Iterator[tuple
     from jinja2 import nodes
 
     if isinstance(node, nodes.For) and isinstance(node.target, nodes.Name):
-        variable = node.iter.name if isinstance(node.iter, nodes.Name) else ""
         yield from _invalid_reads(node.iter, items)
-        items = {name: of for name, of in items.items() if name != node.target.name}
-        loop_items = {**items, node.target.name: variable} if variable in _ITEM_FIELDS else items
+        inside = _items_inside(node, node.target.name, items)
         for child in (*node.body, *node.else_):
-            yield from _invalid_reads(child, loop_items)
+            yield from _invalid_reads(child, inside)
         return
     if isinstance(node, nodes.Output):
-        for child in node.nodes:
-            if isinstance(child, nodes.Name) and (
-                child.name in items or child.name in _ITEM_FIELDS
-            ):
-                yield (
-                    node.lineno,
-                    (
-                        f"{child.name!r} is no text."
-                        f" {_available_fields(items.get(child.name, child.name))}"
-                    ),
-                )
+        yield from _printed_items(node, items)
     if isinstance(node, nodes.Getattr) and isinstance(node.node, nodes.Name):
         name = node.node.name
         field = node.attr
@@ -458,6 +468,25 @@ def _invalid_reads(node: nodes.Node, items: Mapping[str, str]) -> Iterator[tuple
             )
     for child in node.iter_child_nodes():
         yield from _invalid_reads(child, items)
+
+
+def _items_inside(loop: nodes.For, target: str, items: Mapping[str, str]) -> Mapping[str, str]:
+    """Return the loop variables inside a loop, of which its own may hide an outer one."""
+    from jinja2 import nodes
+
+    variable = loop.iter.name if isinstance(loop.iter, nodes.Name) else ""
+    others = {name: of for name, of in items.items() if name != target}
+    return {**others, target: variable} if variable in _ITEM_FIELDS else others
+
+
+def _printed_items(output: nodes.Output, items: Mapping[str, str]) -> Iterator[tuple[int, str]]:
+    """Yield each print of a list or of an item, which a template would show as Python writes it."""
+    from jinja2 import nodes
+
+    for child in output.nodes:
+        if isinstance(child, nodes.Name) and (child.name in items or child.name in _ITEM_FIELDS):
+            fields = _available_fields(items.get(child.name, child.name))
+            yield output.lineno, f"{child.name!r} is no text. {fields}"
 
 
 def _available_fields(variable: str) -> str:
@@ -570,6 +599,7 @@ def find(spec: str, step: str | None = None) -> Prompt:
         try:
             return load("extract", spec)
         except PromptError as as_extract:
+            # A file that names a scale is meant as an assess prompt, and its fault is there.
             if "names its scale" not in str(as_assess):
                 raise as_assess from None
             raise PromptError(f"as assess: {as_assess}; as extract: {as_extract}") from as_extract
@@ -585,37 +615,47 @@ def load(step: str, spec: str, parameters: Mapping[str, str] = MappingProxyType(
         raise unknown_name("step", step, STEPS)
     names = shipped(step)
     name = spec if spec.startswith(f"{step}/") else f"{step}/{spec}"
-    path = names.get(name)
-    if path is None:
-        path = Path(spec)
+    if name not in names:
         name = spec
-        if not (spec.endswith(".j2") or path.is_file()):
-            # a translation is chosen by --language, and would hide the others
-            original = [known for known in names if known.rpartition(".")[2] not in languages()]
-            error = unknown_name(f"{step} prompt", spec, original)
-            raise PromptError(f"{error}; or give the path of a .j2 file")
-    try:
-        if path.suffix == ".yaml" and name in names:
-            source = _translated(
-                path, step, name.removeprefix(f"{step}/").removesuffix(f".{path.stem}")
-            )
-        else:
-            source = path.read_text(encoding="utf-8")
-    except FileNotFoundError as error:
-        raise PromptError(f"no prompt file: {missing_file(path)}") from error
-    except (OSError, UnicodeDecodeError) as error:
-        problem = "is not UTF-8 text" if isinstance(error, UnicodeDecodeError) else error.strerror
-        raise PromptError(f"cannot read prompt {spec!r}: {problem}") from error
+        _check_path(step, spec, names)
+    is_shipped = name in names
+    source = _source(step, name, names.get(name, Path(spec)), is_shipped=is_shipped)
     if parameters:
-        prompt = Prompt(name, step, source, parameters, shipped=name in names)
+        prompt = Prompt(name, step, source, parameters, shipped=is_shipped)
     else:
-        prompt = _parsed(name, step, source, shipped=name in names)
-    if name not in names and (variable := STEPS[step].subject) not in prompt.reads:
+        prompt = _parsed(name, step, source, shipped=is_shipped)
+    if not is_shipped and (variable := STEPS[step].subject) not in prompt.reads:
         raise PromptError(
             f"prompt {name} does not use {variable!r}, so the judge would not see what it is asked"
             " about"
         )
     return prompt
+
+
+def _check_path(step: str, spec: str, names: Iterable[str]) -> None:
+    """Raise PromptError for what is neither a shipped prompt nor the path of a file."""
+    if spec.endswith(".j2") or Path(spec).is_file():
+        return
+    # a translation is chosen by --language, and would hide the others
+    original = [known for known in names if known.rpartition(".")[2] not in languages()]
+    error = unknown_name(f"{step} prompt", spec, original)
+    raise PromptError(f"{error}; or give the path of a .j2 file")
+
+
+def _source(step: str, name: str, path: Path, *, is_shipped: bool) -> str:
+    """Return the source of a prompt. Raises PromptError for a file that cannot be read."""
+    try:
+        if path.suffix == ".yaml" and is_shipped:
+            original = name.removeprefix(f"{step}/").removesuffix(f".{path.stem}")
+            return _translated(path, step, original)
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError as error:
+        raise PromptError(
+            f"no prompt file: {missing_file(path)}. `claimeval prompts list` names those that ship"
+        ) from error
+    except (OSError, UnicodeDecodeError) as error:
+        problem = "is not UTF-8 text" if isinstance(error, UnicodeDecodeError) else error.strerror
+        raise PromptError(f"cannot read prompt {str(path)!r}: {problem}") from error
 
 
 @lru_cache(maxsize=64)

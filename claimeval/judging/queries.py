@@ -45,7 +45,11 @@ def read_written(completion: Completion, request: Request) -> tuple[WrittenQuery
 
 
 def ask_to_check(
-    prompt: Prompt, judge: Judge, question: str, answer: str, document: Document
+    prompt: Prompt,
+    judge: Judge,
+    question: str,
+    answer: str,
+    document: Document,
 ) -> Request:
     """Return the request to check a question that was written for a document.
 

@@ -94,7 +94,10 @@ def _task(question: RatingQuestion, sample: Sample, documents: Sequence[Document
 
 
 def _read_typed(
-    completion: Completion, request: Request, task: TypedTask, subject: str
+    completion: Completion,
+    request: Request,
+    task: TypedTask,
+    subject: str,
 ) -> ParsedReply[tuple[ReadVerdict, ...]]:
     """Return the verdicts in the reply to a typed task, which has an answer to every question."""
     answers = typed.read(completion, request)
@@ -110,7 +113,10 @@ def _read_typed(
 
 
 def read(
-    completion: Completion, request: Request, question: RatingQuestion, subject: str
+    completion: Completion,
+    request: Request,
+    question: RatingQuestion,
+    subject: str,
 ) -> ParsedReply[tuple[ReadVerdict, ...]]:
     """Return the verdicts in the reply: one for the rating and one for each flag.
 
@@ -126,7 +132,11 @@ def read(
         completion,
         request,
         lambda text: replies.rating_json(
-            text, question.field, question.scale.words, question.flags, shown(request)
+            text,
+            question.field,
+            question.scale.words,
+            question.flags,
+            shown(request),
         ),
     )
     if isinstance(parsed, Failure):

@@ -199,6 +199,7 @@ def _tag(text: str, words: Vocabulary, name: str) -> list[Sign]:
     """Read a tagged block; text outside it, and in other tags, need not be escaped."""
     tag = re.escape(name)
     blocks = list(re.finditer(rf"<{tag}>\s*(.*?)\s*</{tag}>", text, re.DOTALL | re.IGNORECASE))
+    # Models repeat the block in a summary, which is no contradiction if it says the same.
     if len({fold(block.group(1)) for block in blocks}) > 1:
         raise Unparsable(f"two different <{name}> blocks")
     return [words.sign(block.group(1), block.start()) for block in blocks[:1]]
@@ -207,6 +208,7 @@ def _tag(text: str, words: Vocabulary, name: str) -> list[Sign]:
 def _json(text: str, words: Vocabulary, name: str) -> list[Sign]:
     """Read a field of one JSON object, which may be in a code fence."""
     value = json_object(text).get(name)
+    # `{"consistent": false}` has no word for a verdict.
     if isinstance(value, bool):
         return [Sign("supported" if value else "not_found", 0)]
     return [] if value is None else [words.sign(str(value))]
@@ -320,6 +322,7 @@ def _judgment(match: re.Match[str]) -> Meaning | None:
         return None if negated else "not_found"
     if negated:
         return "not_found"
+    # "The answer is correct in its first part" does not say that it is correct.
     return None if match["restricted"] else "supported"
 
 

@@ -36,7 +36,7 @@ from claimeval.judging.reply_values import (
 )
 from claimeval.lexical.citations import without
 from claimeval.types.chat_format import refuses
-from claimeval.types.requests import Completion, Failure, Request
+from claimeval.types.requests import LOOP, TOO_MUCH, Completion, Failure, Request
 from claimeval.types.scales import ABSTAIN, Scale
 
 
@@ -123,6 +123,7 @@ def claims_json(text: str, shown: Iterable[str] = ()) -> tuple[ExtractedClaim, .
         quote = entry.get("quote")
         numbers = [
             whole_number(number)
+            # Models write `"sentences": 3` for a single sentence.
             for number in (sentences if isinstance(sentences, list) else [sentences])
         ]
         if None in numbers:
@@ -166,23 +167,30 @@ def claims_bullets(text: str) -> tuple[ExtractedClaim, ...]:
     body = unfenced(text)
     if fold(body) == "none" or fold(_BULLET.sub("", body, count=1)) == "none":
         return ()
-    lines = body.splitlines()
-    marked = [number for number, line in enumerate(lines) if _BULLET.match(line)]
-    if not marked:
-        raise Unparsable(f"no line with a bullet: {body[:80]!r}")
-    introduction = lines[: marked[0]]
-    after = lines[marked[-1] + 1 :]
-    if "".join(introduction).rstrip().endswith((":", "：")):
-        lines = lines[marked[0] :]
-    if after and not after[0].strip():
-        lines = lines[: -len(after)]
-    claims = [line for line in lines if line.strip()]
+    claims = [line for line in _listed_lines(body) if line.strip()]
     for line in claims:
         if not _BULLET.match(line):
             raise Unparsable(f"a line without a bullet: {line.strip()[:80]!r}")
     return _plausible(
         [ExtractedClaim(_spaced(_BULLET.sub("", line, count=1)), (), None) for line in claims]
     )
+
+
+def _listed_lines(body: str) -> list[str]:
+    """Return the lines of a list, without what a model says before and after it."""
+    lines = body.splitlines()
+    marked = [number for number, line in enumerate(lines) if _BULLET.match(line)]
+    if not marked:
+        raise Unparsable(f"no line with a bullet: {body[:80]!r}")
+    introduction = lines[: marked[0]]
+    after = lines[marked[-1] + 1 :]
+    # "Here are the claims:" is no claim, but a first line without a colon may be one.
+    if "".join(introduction).rstrip().endswith((":", "：")):
+        lines = lines[marked[0] :]
+    # A line right below the last bullet may go on with it; after a blank line it is a remark.
+    if after and not after[0].strip():
+        lines = lines[: -len(after)]
+    return lines
 
 
 def _plausible(claims: list[ExtractedClaim]) -> tuple[ExtractedClaim, ...]:
@@ -269,7 +277,10 @@ def _shortened(value: object) -> str:
 
 
 def grades_json(
-    text: str, ids: Sequence[str], steps: Sequence[int], shown: Iterable[str] = ()
+    text: str,
+    ids: Sequence[str],
+    steps: Sequence[int],
+    shown: Iterable[str] = (),
 ) -> ParsedReply[ParsedGrade]:
     """Read `{"grades": [{"id", "grade", "reason"}]}`, by id; a grade is a whole number of the
     scale.
@@ -380,6 +391,8 @@ def verdicts_tags(text: str, claims: Mapping[str, str], scale: Scale) -> ParsedR
             marks.setdefault(subject, {})[mark] = None
         else:
             unmatched.append((repeated[1], mark))
+    # Exact lines first: "It opened in 1902" is 94% like "It opened in 1903", which has a line of
+    # its own.
     open_claims = {claim: subject for claim, subject in by_text.items() if subject not in marks}
     for quoted, mark in unmatched:
         if near := _nearest_label(quoted, open_claims):
@@ -405,6 +418,7 @@ def _nearest_label(quoted: str, claims: Mapping[str, str]) -> str | None:
     near = [
         subject
         for claim, subject in ((without(claim), subject) for claim, subject in claims.items())
+        # A claim that contains `SUPPORTED=1` cannot be told from a line with that mark.
         if not _TAG.search(claim)
         and fuzz.ratio(quoted, claim, score_cutoff=FUZZY_MATCH)
         and _NUMBER.findall(quoted) == _NUMBER.findall(claim)
@@ -418,7 +432,6 @@ def shown(request: Request) -> tuple[str, ...]:
     return tuple([message.content for message in request.messages])
 
 
-LOOP = "the reply repeats itself up to the token limit"
 _LOOP_LENGTH = 1_500
 _DIGITS = re.compile(rb"\d+")
 _LOOP_RATIO = 0.14
@@ -429,36 +442,51 @@ def loops(text: str) -> bool:
     """Return whether a text ends in a loop: the same words again and again, maybe with a number
     that counts."""
     end = text[-_LOOP_LENGTH:].encode("utf-8", "replace")
+    # Small models count on: "claim 41", "claim 42", to the limit.
     same = _DIGITS.sub(b"0", end)
     return len(end) >= _LOOP_LENGTH and len(zlib.compress(same, 9)) < _LOOP_RATIO * len(end)
 
 
-def reply_text(completion: Completion, request: Request) -> str | Failure:
-    """Return the reply without its reasoning; a truncated, filtered, refused or empty reply is a
-    failure."""
+def _cut(completion: Completion) -> Failure | None:
+    """Return the failure of a reply that the server cut at the token limit."""
+    if completion.finish_reason not in ("length", "model_length"):
+        return None
+    if loops(completion.text or ""):
+        return Failure(reason="truncated", message=LOOP)
+    if completion.needed:
+        return Failure(reason="truncated", message=TOO_MUCH)
+    return Failure(
+        reason="truncated", message="the reply was cut at the token limit; raise max_tokens"
+    )
+
+
+def _ended_early(completion: Completion, request: Request) -> Failure | None:
+    """Return the failure of a reply that is filtered, refused or not known to be whole."""
     finish = completion.finish_reason
-    if finish in ("length", "model_length"):
-        if loops(completion.text or ""):
-            return Failure(reason="truncated", message=LOOP)
-        return Failure(
-            reason="truncated", message="the reply was cut at the token limit; raise max_tokens"
-        )
     if finish == "content_filter":
         return Failure(reason="filtered", message="the provider's content filter ended the reply")
     if completion.refusal:
         return Failure(reason="refused", message=completion.refusal[:500])
+    # Some servers give no finish reason, and then only the length shows a cut.
     if finish is None and (completion.usage.completion_tokens or 0) >= request.max_tokens:
         return Failure(
             reason="truncated", message="the reply is as long as the token limit; raise max_tokens"
         )
-    unsure = (
-        finish is None and request.reply_format == "bullets"
-    )  # a cut list looks like a whole one
+    # A list of bullets that was cut looks like a whole one; JSON that was cut does not parse.
+    unsure = finish is None and request.reply_format == "bullets"
     if finish not in ("stop", None) or unsure:
         return Failure(
             reason="provider_error",
             message=f"the reply ended with finish reason {finish!r}, not 'stop'",
         )
+    return None
+
+
+def reply_text(completion: Completion, request: Request) -> str | Failure:
+    """Return the reply without its reasoning; a truncated, filtered, refused or empty reply is a
+    failure."""
+    if failure := _cut(completion) or _ended_early(completion, request):
+        return failure
     if not completion.text or not completion.text.strip():
         aside = f", its text is in {completion.aside}" if completion.aside else ""
         return Failure(reason="unparsable", message=f"the reply is empty{aside}")
@@ -466,4 +494,5 @@ def reply_text(completion: Completion, request: Request) -> str | Failure:
         text = after_reasoning(completion.text, shown(request))
     except Unparsable as error:
         return Failure(reason="unparsable", message=str(error))
+    # Last, since a refusal is prose, and "I cannot" within the reasoning or within JSON is none.
     return Failure(reason="refused", message=text.strip()[:500]) if refuses(text) else text

@@ -51,8 +51,7 @@ class ParsedReply(NamedTuple, Generic[T]):
         return Failure(reason="unparsable" if subject in self.unread else "incomplete", message="")
 
 
-# Words, numbers and ids
-
+# A hyphen is a bullet, but "-1" must not read as the grade 1.
 _AROUND = re.compile(r"""^(?:[\s_.,;:"'*`“‘]|-(?!\d))+|[\s_.,;:!"'*`”’-]+$""")
 _SEPARATORS = re.compile(r"(?<=\w)[\s_\-\u2010-\u2015]+(?=\w)")
 _WHOLE = re.compile(r"([+-]?[0-9]{1,9})(?:\.0+)?")
@@ -73,6 +72,7 @@ def fold(words: str) -> str:
 def chosen(value: object, words: Sequence[str]) -> str | None:
     """Return the word of a closed list that the value spells (see `fold`); None if it spells
     none."""
+    # A scale may offer 0 and 1, which JSON has as numbers; `true` is an int in Python and no 1.
     spelling = str(value) if type(value) is int else value
     if not isinstance(spelling, str):
         return None
@@ -139,11 +139,11 @@ def by_id(
     choices: dict[str, dict[object, T]] = {}
     unread: dict[str, list[str]] = {}
     numbered = False
+    is_alone = len(ids) == len(entries) == 1
     for entry in entries:
         value = entry.get("id")
-        name = (
-            meant(value, ids) if value is not None or len(ids) > 1 or len(entries) > 1 else ids[0]
-        )
+        # Small models leave the id out where they were asked about one claim.
+        name = ids[0] if value is None and is_alone else meant(value, ids)
         if name is None:
             raise Unparsable(f"{what} for the id {str(value)[:40]!r}, which was not asked about")
         numbered = numbered or (value != name and fold(str(value)) != name)
@@ -152,24 +152,35 @@ def by_id(
             choices.setdefault(name, {}).setdefault(choice, reading)
         except Unparsable as error:
             unread.setdefault(name, []).append(str(error))
+    # Of three claims, "1" and "2" may be the first two, or, counted from 0, the last two.
     if numbered and len(choices.keys() | unread.keys()) < len(ids):
         raise Unparsable("the list leaves items out, and its ids may be counted from 0 or from 1")
+    return _settled(choices, unread)
+
+
+def _settled(
+    choices: Mapping[str, Mapping[object, T]], unread: Mapping[str, Sequence[str]]
+) -> ParsedReply[T]:
+    """Return the values of ids with one choice.
+
+    Args:
+        choices: By id, the value of each choice that an entry made.
+        unread: By id, what is wrong with entries that could not be read.
+    """
+    values: dict[str, T] = {}
+    problems = {name: list(why) for name, why in unread.items()}
     for name, several in choices.items():
         if len(several) > 1:
-            unread.setdefault(name, []).append(
-                f"given as {' and as '.join(repr(choice) for choice in several)}"
-            )
-    single = {
-        name: next(iter(several.values()))
-        for name, several in choices.items()
-        if name not in unread
-    }
+            given = " and as ".join(map(repr, several))
+            problems.setdefault(name, []).append(f"given as {given}")
+        elif name not in problems:
+            values[name] = next(iter(several.values()))
     return ParsedReply(
-        single, None, {name: "; ".join(dict.fromkeys(why)) for name, why in unread.items()}
+        values,
+        None,
+        {name: "; ".join(dict.fromkeys(why)) for name, why in problems.items()},
     )
 
-
-# Reasoning
 
 _REASONING_END = re.compile(r"</think\s*>", re.IGNORECASE)
 _REASONING_START = re.compile(r"\s*<think\s*>", re.IGNORECASE)
@@ -191,18 +202,18 @@ def after_reasoning(text: str, shown: Iterable[str] = ()) -> str:
     if any(_REASONING_END_IN_DATA.search(content) for content in shown):
         return text
     try:
+        # A reason within the JSON may quote `</think>`, and what follows would be half a reply.
         _DECODER.decode(unfenced(text))
     except (ValueError, RecursionError, Unparsable):
         return text[ends[-1] :]
     return text
 
 
-# JSON
-
 _FENCE = re.compile(r"```(?:\w+)?[ \t]*\n(.*)\n[ \t]*```", re.DOTALL)
 
 
 def _no_duplicates(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    # Python keeps the last of two equal keys, so that a second label would win unseen.
     value = dict(pairs)
     if len(value) < len(pairs):
         raise Unparsable("not one JSON value: an object has the same key twice")
@@ -210,6 +221,7 @@ def _no_duplicates(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 
 def _no_constant(name: str) -> object:
+    # Python's parser takes NaN and Infinity.
     raise Unparsable(f"not one JSON value: {name} is not JSON")
 
 
@@ -258,10 +270,18 @@ def find(text: str, shape: Shape[T], shown: Iterable[str]) -> T:
         raise Unparsable("the JSON is nested too deeply") from error
     except ValueError as error:
         not_whole = f"not one JSON value: {error}"
+    # A page under judgment may hold `{"verdicts": [...]}`, and a judge that explains itself may
+    # quote it.
     if any(names_in_data(shape.names).search(content) for content in shown):
         raise Unparsable(
             f"{not_whole}; what the judge was shown holds such JSON too, so it may quote it here"
         )
+    return _find_within(text, shape, not_whole)
+
+
+def _find_within(text: str, shape: Shape[T], not_whole: str) -> T:
+    """Return the only value of the shape within other text; `not_whole` is why the text is no such
+    value as a whole."""
     parts: list[T] = []
     rest = ""
     end = 0
@@ -271,6 +291,8 @@ def find(text: str, shape: Shape[T], shown: Iterable[str]) -> T:
         except Unparsable:
             continue
         rest += text[end:start]
+        # A judge that puts JSON in quotation marks shows it, as in: the format "{...}" was asked
+        # for.
         if rest[-1:] in tuple("\"'“‘«"):
             raise Unparsable("the JSON is in quotation marks")
         if rest.count("{") > rest.count("}") or rest.count("[") > rest.count("]"):
@@ -279,8 +301,9 @@ def find(text: str, shape: Shape[T], shown: Iterable[str]) -> T:
         end = stop
     if not parts:
         raise Unparsable(not_whole)
-    if any(part != parts[0] for part in parts):
+    if parts.count(parts[0]) < len(parts):
         raise Unparsable("the reply holds two JSON values of the right shape that differ")
+    # A second verdict in broken JSON may contradict the one that can be read.
     if other := _names_in_json(shape.names).search(rest + text[end:]):
         raise Unparsable(f"{other.group().strip()[:40]!r} is outside the JSON too")
     return parts[0]
@@ -340,6 +363,7 @@ def list_of(field: str, key: str, *, texts: bool = False) -> Shape[list[dict[str
             raise Unparsable(f"no list {field!r}")
         if bare and entries and not any(key in entry for entry in _objects(entries)):
             raise Unparsable(f"no list {field!r}")
+        # A bare list of texts may be anything, such as the sentences that the judge read.
         if texts and not bare:
             entries = [{key: entry} if isinstance(entry, str) else entry for entry in entries]
         objects = _objects(entries)
@@ -372,6 +396,7 @@ def object_with(*names: str) -> Shape[dict[str, object]]:
     """Return the shape `{NAME: ..., NAME: ...}`; a list with one such object is accepted too."""
 
     def part(value: object) -> dict[str, object]:
+        # Some models wrap a single object in a list, because other questions ask for one.
         item = value[0] if isinstance(value, list) and len(value) == 1 else value
         if not isinstance(item, dict):
             raise Unparsable(f"a JSON object was asked for, not {type(value).__name__}")

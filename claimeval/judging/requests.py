@@ -44,6 +44,7 @@ def closed_schema(name: str, ids: Sequence[str], properties: Mapping[str, Schema
     Prompts ask for a list of entries with an id. A server that enforces the schema returns this
     object instead; both are accepted.
     """
+    # Forty entries written out make the schema seven times as long.
     entry = {"$ref": "#/$defs/entry"}
     by_id = object_schema({name: object_schema(dict.fromkeys(ids, entry))})
     return {**by_id, "$defs": {"entry": object_schema(properties)}}
@@ -128,7 +129,11 @@ def verdict_of(completion: Completion, request: Request, **fields: Any) -> ReadV
     """Return a verdict of a reply, with the judge, replicate, prompt and call that it is from."""
     key = completion.key or request.key
     return ReadVerdict(
-        request.judge.name, replicate=request.replicate, prompt=request.prompt_id, key=key, **fields
+        request.judge.name,
+        replicate=request.replicate,
+        prompt=request.prompt_id,
+        key=key,
+        **fields,
     )
 
 

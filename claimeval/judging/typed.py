@@ -27,7 +27,7 @@ from claimeval.types.requests import (
 from claimeval.types.scales import Scale
 
 
-class Pair(NamedTuple):
+class ClaimAndDocument(NamedTuple):
     """A claim and a single document, which is one of several in the request."""
 
     id: str
@@ -37,7 +37,11 @@ class Pair(NamedTuple):
 
 
 def support(
-    text: str, documents: Sequence[Document], scale: Scale, *, alternatives: bool = False
+    text: str,
+    documents: Sequence[Document],
+    scale: Scale,
+    *,
+    alternatives: bool = False,
 ) -> AssessTask:
     """Return the question whether documents support a text.
 
@@ -97,6 +101,7 @@ def read(completion: Completion, request: Request) -> ParsedReply[ParsedVerdict]
     names = [f"c{number}" for number in range(1, len(task.questions) + 1)]
     values = {}
     unread = {}
+    # Each question has its own words, so that the reply is read once for each scale.
     for name, scale in zip(names, task.scales, strict=True):
         try:
             entries = replies.verdicts_json(text, names, scale, computed=True)
@@ -126,9 +131,19 @@ def read_by_subject(
 
 
 def verdict(
-    completion: Completion, request: Request, scale: Scale, answer: ParsedVerdict
+    completion: Completion,
+    request: Request,
+    scale: Scale,
+    answer: ParsedVerdict,
 ) -> ReadVerdict:
-    """Return the verdict of an answer on a scale."""
+    """Return the verdict of an answer on a scale.
+
+    Args:
+        completion: The reply.
+        request: The request.
+        scale: The scale of the question.
+        answer: The answer to it.
+    """
     return verdict_of(
         completion,
         request,

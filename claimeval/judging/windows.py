@@ -6,7 +6,7 @@ overlapping pieces, so that the text around a cut is read together once.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
 from claimeval.judging.prompts import quoted
@@ -104,6 +104,8 @@ def runs(sizes: Sequence[int], room: int, *, repeat: bool = False) -> Iterator[t
             and (repeated := repeated + sizes[next_first - 1]) <= room * OVERLAP
         ):
             next_first -= 1
+        # A sentence that is longer than the overlap is repeated all the same, or a pronoun after
+        # the cut would have no noun.
         if repeat and next_first == last + 1 and last - first > 1:
             next_first = last
         if not repeat and sum(sizes[next_first : last + 2]) > room:
@@ -118,6 +120,8 @@ def _parts(text: str, start: int, end: int, room: int) -> Iterator[tuple[int, in
         longest = room
     while _bytes(quoted(text[start : min(end, start + longest + 1)])) > longest:
         cut = start + longest
+        # An escaped sign such as `\u200b` takes six bytes in a prompt, so that characters are no
+        # measure.
         while _bytes(quoted(text[start:cut])) > longest and cut > start + 1:
             cut = start + (cut - start) // 2
         space = text.rfind(" ", start + (cut - start) // 2, cut)
@@ -135,6 +139,20 @@ def merge(verdicts: Sequence[ReadVerdict | Failure], scale: Scale) -> ReadVerdic
     unless another window has the highest label.
     """
     assessed = [verdict for verdict in verdicts if isinstance(verdict, ReadVerdict)]
+    decisive = _decisive(assessed, scale)
+    failure = next((verdict for verdict in verdicts if isinstance(verdict, Failure)), None)
+    label = None if decisive is None else decisive.label
+    settled = label is not None and scale.value(label) == max(scale.values)
+    # A window that was not read may support the claim, unless another one does already.
+    if failure is not None and not settled:
+        return failure
+    assert decisive is not None, "without a failure, each window has a verdict"
+    return _joined(decisive, assessed)._replace(windows=len(verdicts))
+
+
+def _decisive(assessed: Sequence[ReadVerdict], scale: Scale) -> ReadVerdict | None:
+    """Return the verdict that decides on the evidence of all windows; one without a label if only
+    windows without support have one, since what the judge was unsure of may be support."""
     labeled = [verdict for verdict in assessed if verdict.label is not None]
 
     def favor(verdict: ReadVerdict) -> tuple[float, bool]:
@@ -143,22 +161,19 @@ def merge(verdicts: Sequence[ReadVerdict | Failure], scale: Scale) -> ReadVerdic
         return scale.value(verdict.label), verdict.support == "contradicted"
 
     best = max(labeled, key=favor, default=None)
-    settled = (
-        best is not None and best.label is not None and scale.value(best.label) == max(scale.values)
-    )
-    if not settled and (
-        failure := next((verdict for verdict in verdicts if isinstance(verdict, Failure)), None)
-    ):
-        return failure
     if best is None or (favor(best) == (min(scale.values), False) and len(labeled) < len(assessed)):
-        best = next(verdict for verdict in assessed if verdict.label is None)
+        return next((verdict for verdict in assessed if verdict.label is None), None)
+    return best
+
+
+def _joined(decisive: ReadVerdict, assessed: Iterable[ReadVerdict]) -> ReadVerdict:
+    """Return the verdict that decides with the documents of all windows that say the same, and the
+    highest probability."""
     cites: dict[str, None] = {}
+    probabilities: list[float] = []
     for verdict in assessed:
-        if verdict.label == best.label:
+        if verdict.label == decisive.label:
             cites |= dict.fromkeys(verdict.cites)
-    probabilities = [verdict.probability for verdict in assessed if verdict.probability is not None]
-    return best._replace(
-        cites=tuple(cites),
-        probability=max(probabilities, default=None),
-        windows=len(verdicts),
-    )
+        if verdict.probability is not None:
+            probabilities.append(verdict.probability)
+    return decisive._replace(cites=tuple(cites), probability=max(probabilities, default=None))

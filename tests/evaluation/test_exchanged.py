@@ -105,6 +105,19 @@ def test_a_tenth_under_other_ids_is_enough_wherever_it_is_in_the_run() -> None:
     checked(results(answers, few))
 
 
+def test_a_tenth_of_the_replies_is_enough_though_they_have_fewer_claims() -> None:
+    """Six of sixty replies with one claim each, where the others have two."""
+    answers = texts(60)
+    claims = [[f"{part.strip('.')}." for part in answer.split(". ")] for answer in answers]
+    exchanged = [of[:1] for of in claims[1:6] + claims[:1]]
+    found = results(answers, [*exchanged, *claims[6:]])
+    check = ExchangeCheck()
+    for one in found:
+        check.add(one)
+    with pytest.raises(StoppedEarly, match="belong to other requests"):
+        check.check(found)
+
+
 def test_claims_that_a_model_invents_or_words_otherwise_are_no_exchange() -> None:
     answers = texts(40)
     invented = [

@@ -10,11 +10,13 @@ from typing import NamedTuple
 import pytest
 
 import claimeval as ce
+from claimeval.evaluation.summary.headline import pairs_of, sample_sentence
 from claimeval.testing import ScriptedJudge
 
 ALL = "faithfulness,correctness,coverage,context_recall"
 REFUSAL = "I cannot answer that."
 UNREADABLE = "Nobody knows"
+UNEXTRACTED = "Garbled"
 
 
 class Group(NamedTuple):
@@ -68,6 +70,8 @@ def shown(prompt: str, tag: str) -> list[str]:
 def reply(prompt: str) -> str:
     """An exact judge: a claim is supported by its own words, and contradicted by another value."""
     if "<sentences>" in prompt:
+        if UNEXTRACTED in prompt:
+            return "no claims in JSON"
         texts = [json.loads(line.split(": ", 1)[1]) for line in shown(prompt, "sentences")]
         claims = [
             {"claim": of, "sentences": [i], "quote": of}
@@ -93,6 +97,23 @@ def reply(prompt: str) -> str:
 
 RIGHT = Group(1)
 WORLDS = {
+    "documents against the gold answer": (
+        ALL,
+        [Group(20, answer=(0, 1), documents=(0, 1), gold=("x0", 1))],
+        "20 of 20 answers contradict the gold answer; for 20 questions the documents contradict"
+        " it.",
+    ),
+    "one document in four against the gold answer": (
+        ALL,
+        [Group(5, answer=(0, 1), documents=(0, 1), gold=("x0", 1)), Group(15)],
+        "5 of 20 answers contradict the gold answer; for 5 questions the documents contradict it.",
+    ),
+    "documents against the gold answer alone": (
+        "context_recall",
+        [Group(5, documents=(0, 1), gold=("x0", 1)), Group(15)],
+        "For 15 of 20 questions the documents have all of the gold answer; for 5 questions the"
+        " documents contradict it.",
+    ),
     "long right answers": (
         ALL,
         [Group(20, answer=(0, 1, 2))],
@@ -125,7 +146,7 @@ WORLDS = {
         [Group(2, answer=(0, "x1"), documents=(0, "x1")), Group(8)],
         (
             "2 of 10 answers contradict the gold answer;"
-            " for 2 questions the documents lack a part of it."
+            " for 2 questions the documents contradict it."
         ),
     ),
     "two contradictions in an answer": (
@@ -229,6 +250,45 @@ WORLDS = {
         [Group(20, answer=(0, f"{UNREADABLE} it.", f"{UNREADABLE} me."))],
         "40 of 100 claims are undecided. At least 20 of 20 answers lack a part of the gold answer.",
     ),
+    "answers whose claims are lost, the others right": (
+        ALL,
+        [Group(10, answer=(0, 1, f"{UNEXTRACTED} words.")), Group(10)],
+        "10 of 20 answers could not be judged. 10 are grounded in the documents and give all of the"
+        " gold answer; none contradicts it.",
+    ),
+    "answers whose claims are lost, and contradictions": (
+        ALL,
+        [
+            Group(10, answer=(0, 1, f"{UNEXTRACTED} words.")),
+            Group(2, answer=(0, "x1")),
+            Group(3, answer=()),
+        ],
+        "10 of 12 answers could not be judged. At least 2 contradict the gold answer and the"
+        " documents, 3 questions without an answer.",
+    ),
+    "lost claims and refusals": (
+        "faithfulness",
+        [Group(3, answer=(f"{UNEXTRACTED} words.",)), Group(2, answer=(REFUSAL,))],
+        "2 of 5 answers decline, 3 could not be judged.",
+    ),
+    "a few undecided answers": (
+        ALL,
+        [Group(2, answer=(0, 1, f"{UNREADABLE} it.")), Group(28)],
+        "28 of 30 answers are grounded in the documents and give all of the gold answer; none"
+        " contradicts it, 2 are undecided.",
+    ),
+    "half of the gold answers": (
+        ALL,
+        [Group(10, gold=()), Group(10)],
+        "10 of 20 answers are grounded in the documents and give all of the gold answer; none"
+        " contradicts it, 10 have no gold answer.",
+    ),
+    "grounded, and retrieval": (
+        "faithfulness,context_recall",
+        [Group(5, answer=(0,), documents=(0,)), Group(15)],
+        "20 of 20 answers are supported by the documents; for 5 questions the documents lack a part"
+        " of the gold answer.",
+    ),
     "everything at once": (
         ALL,
         [
@@ -251,6 +311,49 @@ def test_the_first_sentence_counts_what_was_judged(name: str) -> None:
     assert run.headline == expected
     assert len(expected.split()) <= 25
     assert run.record.headline == expected
+
+
+def test_the_sentence_of_a_sample_says_that_its_claims_are_lost() -> None:
+    made = samples([Group(1, answer=(0, 1, f"{UNEXTRACTED} words."))])
+    judge = ScriptedJudge(reply=reply)
+    said = []
+    for metrics in ("faithfulness", ALL):
+        run = ce.score(made, judges=judge, metrics=metrics)
+        (result,) = run.results
+        said.append(sample_sentence(result, pairs_of(run.manifest.rows)))
+    assert said == [
+        "The answer could not be judged: its claims are lost.",
+        "The answer has all of the gold answer; the documents have all of the gold answer; other"
+        " claims are lost.",
+    ]
+
+
+def test_contradictions_by_evidence_of_the_user_are_counted() -> None:
+    made = [
+        sample.model_copy(update={"evidence": {"policy": sample.contexts or ()}})
+        for sample in samples([Group(4, answer=(0, "x1")), Group(4)])
+    ]
+    judge = ScriptedJudge(reply=reply)
+    run = ce.score(made, judges=judge, metrics="on_policy=answer:policy")
+    assert run.headline == "4 of 16 claims are contradicted by policy; 12 are supported."
+
+
+@pytest.mark.parametrize(
+    ("rating", "said"),
+    [
+        ("no", "15 of 20 answers have no rating. 5 of 5 rated answers do not answer the question."),
+        ("fully", "15 of 20 answers have no rating. 5 of 5 rated answers have no bad rating."),
+    ],
+)
+def test_answers_without_a_rating_are_counted(rating: str, said: str) -> None:
+    def rated(prompt: str) -> str:
+        found = re.search(r"office (\d+)", prompt)
+        if not found or int(found[1]) >= 5:
+            return "I would rather not."
+        return json.dumps({"reason": "", "noncommittal": False, "rating": rating})
+
+    run = ce.rate(samples([Group(20)]), judges=ScriptedJudge(reply=rated), ask="relevance")
+    assert run.headline == said
 
 
 def test_a_judge_that_compares_words_says_that_it_does() -> None:

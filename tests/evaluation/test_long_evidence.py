@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 import claimeval as ce
+from claimeval.evaluation.rebuilder import Rebuilder
 from claimeval.judging.extract import TextWindow
-from claimeval.report.packing import Rebuilder
 from claimeval.testing import serve
 from claimeval.types.chat_format import write_chat
 from claimeval.types.records import Document, Sample

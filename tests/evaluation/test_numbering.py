@@ -52,12 +52,30 @@ def shares(samples: Sequence[Sample], **settings: object) -> list[tuple[float | 
 
 RIGHT = (1.0, 0.0)
 SWAPPED = (0.0, 1.0)
+FORMS = {
+    "brackets": "[{n}] {text}",
+    "words": "Document {n}: {text}",
+    "lines": "Source #{n}\n{text}",
+    "tags": '<doc id="{n}">\n{text}</doc>',
+    "bold": "**[{n}]** {text}",
+    "headings": "### Passage {n}\n{text}",
+    "braces": "{{{n}}} {text}",
+    "results": "Result {n}\n{text}",
+    "ids": "ID: {n}\n{text}",
+    "dashes": "{n} - {text}",
+    "colons": "{n}: {text}",
+    "another word": "Fragment {n} | {text}",
+}
+
+
+def printed(form: str, numbers: Sequence[int] = (7, 3, 5)) -> list[str]:
+    return [form.format(n=n, text=text) for n, text in zip(numbers, TEXTS, strict=True)]
+
+
 PRINTED = {
-    "brackets": [f"[{n}] {text}" for n, text in zip((7, 3, 5), TEXTS, strict=True)],
-    "words": [f"Document {n}: {text}" for n, text in zip((7, 3, 5), TEXTS, strict=True)],
-    "lines": [f"Source #{n}\n{text}" for n, text in zip((7, 3, 5), TEXTS, strict=True)],
-    "tags": [f'<doc id="{n}">\n{text}</doc>' for n, text in zip((7, 3, 5), TEXTS, strict=True)],
-    "permuted": [f"[{n}] {text}" for n, text in zip((2, 3, 1), TEXTS, strict=True)],
+    **{name: printed(form) for name, form in FORMS.items()},
+    "one without": [f"[7] {TEXTS[0]}", f"[3] {TEXTS[1]}", TEXTS[2]],
+    "permuted": printed("[{n}] {text}", (2, 3, 1)),
 }
 
 
@@ -98,6 +116,24 @@ def test_ids_and_titles_that_are_cited_mean_their_contexts() -> None:
 
 
 @pytest.mark.filterwarnings("ignore::claimeval.NoteWarning")
+def test_a_file_is_cited_by_its_name_without_its_path() -> None:
+    paths = ("/data/kb/tower.pdf", r"C:\\kb\\bridge.docx", "https://example.org/cats.html")
+    cited = [
+        sample("tower.pdf", "bridge.docx", ids=paths),
+        sample("Source: bridge.docx", "tower.pdf", ids=paths),
+    ]
+    assert shares(cited) == [RIGHT, SWAPPED]
+
+
+@pytest.mark.parametrize(("first", "second", "numbering"), [(3, 1, "printed"), (1, 2, "rank")])
+def test_pages_that_contexts_begin_with_are_no_numbers_of_their_own(
+    first: int, second: int, numbering: Numbering
+) -> None:
+    texts = [f"Page {n}\n{text}" for n, text in zip((3, 1, 2), TEXTS, strict=True)]
+    assert find_numbering([sample(first, second, texts=texts)] * 6).numbering == numbering
+
+
+@pytest.mark.filterwarnings("ignore::claimeval.NoteWarning")
 def test_ids_that_count_from_0_are_no_numbers_if_marks_count_from_1() -> None:
     ids = ("0", "1", "2")
     other = (f"{CATS}.", f"{TOWER}.", f"{BRIDGE}.")
@@ -121,6 +157,12 @@ def test_what_fits_two_readings_is_asked_and_can_be_said() -> None:
     )
     assert "other contexts in 1 of 1 answers" in str(refusal.value)
     assert find_numbering([cited], ask=False).numbering == "rank"
+
+
+def test_a_context_without_a_label_among_others_is_asked_about() -> None:
+    texts = (f"[2] {TEXTS[0]}", TEXTS[2], f"[1] {TEXTS[1]}")
+    with pytest.raises(UsageError, match="numbering=printed, or --field numbering=rank"):
+        find_numbering([sample(2, 1, texts=texts)])
 
 
 def test_a_check_of_one_answer_asks_nothing() -> None:
@@ -159,6 +201,19 @@ def test_a_made_up_0_in_many_answers_moves_none_of_them(zeros: int) -> None:
         find_numbering([*silent, Sample(question="?", answer="Ja [0].", contexts=list(TEXTS))])
 
 
+def test_two_numberings_in_one_file_are_asked_about_or_noted() -> None:
+    """Half of the answers count from 0; the words of the others are those of ranks from 1."""
+    with pytest.raises(UsageError, match="from 0 or ranks of contexts, from 1"):
+        find_numbering([*[sample(0, 1)] * 20, *[sample(1, 2)] * 20])
+    found = find_numbering([*[sample(0, 1)] * 40, *[sample(3, 1)] * 3])
+    assert found.numbering == "zero"
+    assert found.note is not None
+    assert found.note.endswith("(43 answers with numbers); 3 of them fit another numbering only")
+    made_up = find_numbering([*[sample(1, 2)] * 60, sample(0, 2)])
+    assert made_up.note is not None
+    assert made_up.note.endswith("; 1 of them fits another numbering only")
+
+
 def test_samples_without_numbers_or_with_sources_say_nothing() -> None:
     named = sample("doc_3", "doc_1", ids=("doc_3", "doc_1", "doc_2"))
     mapped = sample(1, 2, ids=("a", "b", "c")).model_copy(update={"sources": ("a", "b")})
@@ -169,7 +224,7 @@ def test_samples_without_numbers_or_with_sources_say_nothing() -> None:
 @pytest.mark.parametrize(
     "texts",
     [
-        ("[2] The tower.", "The bridge.", "[1] Cats."),  # one without a label
+        ("[2] The tower.", "The bridge.", "Cats."),  # most without a label
         ("[2] The tower.", "[2] The bridge.", "[1] Cats."),  # two with the same
         ("Document 2 of the treaty bans it.", "Document 1 allows it.", "Document 3 is lost."),
         ("1994 was wet.", "1995 was dry.", "1996 was cold."),

@@ -11,8 +11,11 @@ from pathlib import Path
 import pytest
 
 import claimeval as ce
-from claimeval.evaluation.reports import MOST_WORDS, cut
+from claimeval.evaluation.rebuilder import Rebuilder
+from claimeval.evaluation.reports import MOST_WORDS, SourceIndex, cut
+from claimeval.report.packing import Literals, pack
 from claimeval.testing import ScriptedJudge
+from claimeval.types.records import Claim
 from tests.command_line import call
 
 FILLER = [f"Sentence {number} of the archive is about the weather." for number in range(60)]
@@ -120,6 +123,22 @@ def test_a_misplaced_citation_says_which_source_has_the_claim(report: Path) -> N
     assert rows[0]["passage"] == "The tower is 63 metres high."
 
 
+def test_phrases_without_a_claim_are_in_the_details_of_a_report(report: Path) -> None:
+    claim = {"claim": "It has nine floors.", "sentences": [1], "quote": "nine floors"}
+    unclear = {"sentence": 2, "phrase": "That firm"}
+    reply = json.dumps({"claims": [claim], "unclear": [unclear]})
+    extractor = ScriptedJudge(name="extractor", reply=lambda prompt: reply)
+    run = ce.score(
+        report,
+        sources=report.parent / "sources",
+        judges=ScriptedJudge(reply=_reply),
+        extractor=extractor,
+        extract_prompt="complete",
+    )
+    assert run.results[0].details == {"unclear": {"answer": [unclear]}}
+    assert any("1 statement" in note for note in run.notes)
+
+
 def test_a_run_of_a_report_can_be_judged_again(report: Path) -> None:
     run = run_of(report, out=report.parent / "run")
     again = ce.rejudge(run, judges=ScriptedJudge(reply=_reply, name="other"))
@@ -138,10 +157,44 @@ def test_the_command_says_what_is_missing_and_what_is_sent_first(report: Path) -
     assert "correctness" in other.stderr
 
 
+def test_the_page_has_the_requests_of_a_report(report: Path) -> None:
+    run = run_of(report)
+    (result,) = run
+    rebuilder = Rebuilder(run.manifest)
+    literals = Literals()
+    contexts = result.sample.contexts or ()
+    of_sources = 0
+    for call_made in result.calls:
+        request = rebuilder.rebuild(result, call_made)
+        assert request is not None
+        if call_made.step != "assess":
+            continue
+        packed = pack(request, result.sample, call_made.evidence, literals)
+        for message, sent in zip(packed.messages, request.messages, strict=True):
+            whole = sent.content
+            for piece in map(str, message.pieces):
+                if match := re.fullmatch(r"d(\d+):(\d+)-(\d+)", piece):
+                    rank, start, end = map(int, match.groups())
+                    assert contexts[rank - 1].text[start:end] in whole
+                    of_sources += 1
+    assert of_sources > 50
+    assert not any("about the weather" in text for text in literals.texts())
+
+
 def test_other_samples_are_judged_as_ever(tmp_path: Path) -> None:
     row = {"question": "?", "answer": "It is old [1].", "contexts": ["It is old."]}
     run = ce.score([row], judges="local:lexical", metrics="citations")
     assert "passages" not in run.manifest.settings
+
+
+def test_passages_that_follow_each_other_are_shown_as_one_text() -> None:
+    source = ce.Document(id="a", text=" ".join([*FILLER, "The tower has nine floors."]))
+    claim = Claim(
+        id="c", of="answer", text="The tower has nine floors", sentences=(1,), grounding="ids_only"
+    )
+    (shown,) = SourceIndex([source]).nearest([claim], best=1, rank=1)
+    # the last passage, of one sentence, and the five sentences before it
+    assert shown.text == " ".join([*FILLER[55:], "The tower has nine floors."])
 
 
 def test_passages_are_a_few_sentences_and_never_long() -> None:

@@ -8,9 +8,9 @@ import pytest
 
 from claimeval.execution.learning import advice
 from claimeval.judging import extract, prompts
-from claimeval.judging.replies import LOOP, loops
+from claimeval.judging.replies import loops
 from claimeval.types.records import Claim
-from claimeval.types.requests import Completion, Failure, Judge
+from claimeval.types.requests import LOOP, Completion, Failure, Judge
 
 JUDGE = Judge(name="j", model="openai:m", endpoint="http://127.0.0.1/v1")
 TEXT = "The tower is old. It is 63 m high. Anna built it in 1899."

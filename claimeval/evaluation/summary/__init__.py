@@ -125,6 +125,11 @@ class Summary(Record):
         return self.metrics[metric]
 
     @property
+    def units(self) -> dict[str, str]:
+        """The unit of each metric."""
+        return {name: metric.unit for name, metric in self.metrics.items()}
+
+    @property
     def decided(self) -> bool:
         """Whether the run ended before the last sample because its gates were decided."""
         return not self.complete and any(gate.after is not None for gate in self.gates)
@@ -173,6 +178,8 @@ class SummaryBuilder:
         self._of_rows = [MetricTally() for _ in self._rows]
         self._derived = {name: MetricTally() for name in record.derived}
         self._extraction = _extraction_tallies(record)
+        # The mean of an extraction metric is a ratio of sums, since one answer may have a single
+        # date.
         self._others = {} if self._extraction else {name: MetricTally() for name in record.others}
         self._members = [
             MemberTally(
@@ -185,7 +192,9 @@ class SummaryBuilder:
         self._panel = PanelTally(tuple(models), panel) if several else None
         self._preferences = Preferences(models, families)
         self._kinship = FamilyTally(
-            models, (extractor.name, extractor.model) if extractor else None, families
+            models,
+            (extractor.name, extractor.model) if extractor else None,
+            families,
         )
         self._headline = HeadlineTally(record)
         self._failures: dict[Reason, FailureExample] = {}
@@ -213,6 +222,8 @@ class SummaryBuilder:
         if self._orders:
             self._orders.add(result, cluster)
         self._kinship.add(result.sample)
+        # Contexts that are matched by text need no common ids, so a warning about these would be
+        # wrong.
         if self._matches_ids:
             self._ids.add(result.sample, result.details.get(MATCHING))
         self._cost.add(result)
@@ -231,6 +242,10 @@ class SummaryBuilder:
         for name, tally in self._derived.items():
             score = result.scores[name]
             tally.add(score, missing_reasons(name, score, result), cluster=cluster)
+        self._add_rows(result, cluster)
+
+    def _add_rows(self, result: SampleResult, cluster: int) -> None:
+        """Add the scores of the metrics of claims, with why claims have no label."""
         # Assessments are grouped by metric only where somebody looks at them: most samples of one
         # judge have a verdict on every claim, and then the scores say all there is to count.
         unusual = any(one.unassessed or not one.verdicts for one in result.whole)
@@ -250,6 +265,8 @@ class SummaryBuilder:
             if self._panel:
                 claims = {claim.id: claim for claim in result.claims_of(metric.claims_of)}
                 values = members.add(score, assessments, cluster, claims)
+                # Preference for one's own family shows only where the answer of a generator is
+                # judged.
                 if "answer" in (metric.claims_of, metric.against):
                     self._preferences.add(result.sample, metric.name, values, cluster)
 
@@ -272,6 +289,7 @@ class SummaryBuilder:
     def _add_failure(self, result: SampleResult, assessment: Assessment, because: Reason) -> None:
         """Keep the call that left the subject without a verdict as the example of its reason."""
         judges = {verdict.judge for verdict in assessment.verdicts if verdict.unassessed == because}
+        # The last attempt is the one that left the subject without a verdict.
         for call in reversed(result.calls):
             if (
                 call.judge in judges
@@ -295,6 +313,7 @@ class SummaryBuilder:
             metric.name: tally.summary().model_copy(update={"by_judge": members.summary()})
             for metric, tally, members in rows
         }
+        # A metric of doubtful metrics reports bounds too, or f1 would look surer than its recall.
         doubtful = {name for name, metric in metrics.items() if metric.ends == "bounds"}
         for name, tally in self._derived.items():
             metrics[name] = tally.summary()

@@ -15,7 +15,7 @@ from claimeval.providers.prices import Price, counted
 from claimeval.providers.served import ServedPrices, is_model, names_deployments
 from claimeval.providers.windows import known_window
 from claimeval.types.estimates import Cost, LongEvidence
-from claimeval.types.records import Call, Claim, Evidence, Record, SampleResult
+from claimeval.types.records import Call, Evidence, Record, SampleResult
 from claimeval.types.requests import Judge, Usage
 
 NO_PRICES: Mapping[str, Price | None] = MappingProxyType({})
@@ -40,7 +40,8 @@ class RunCost(Record):
 
 
 class _Tokens:
-    """The tokens of the replies of one price; None if none was reported."""
+    """The tokens of the replies of one price, either all with a stated cost or all without; None if
+    none was reported."""
 
     def __init__(self) -> None:
         self.prompt: int | None = None
@@ -49,6 +50,8 @@ class _Tokens:
         self._written: int | None = None
         self._uncounted = 0
         """Replies without a token count of the prompt or the reply."""
+        self._stated: float | None = None
+        """US dollars that the provider states it charged."""
 
     def add(self, call: Call) -> None:
         """Add a reply."""
@@ -57,9 +60,13 @@ class _Tokens:
         self.cached = _sum((self.cached, call.cached_tokens))
         self._written = _sum((self._written, call.cache_write_tokens))
         self._uncounted += not counted(call)
+        if call.dollars is not None:
+            self._stated = (self._stated or 0.0) + call.dollars
 
     def dollars(self, price: Price | None) -> float | None:
-        """Return the cost; None if the price or a count is unknown."""
+        """Return the cost; None if it is not stated, and the price or a count is unknown."""
+        if self._stated is not None:
+            return self._stated
         if price is None or (self._uncounted and price.input + price.output > 0):
             return None
         return price.of(Usage(self.prompt, self.completion, self.cached, self._written))
@@ -96,7 +103,10 @@ class EvidenceCopies:
         for call in result.calls:
             if call.judge in self._longer and _is_counted_question(call):
                 asked[call.judge, call.evidence, call.replicate].append(call)
-        sizes = {claim.id: _claim_tokens(claim) for claim in result.claims}
+        sizes = {
+            claim.id: len(claim.text.encode("utf-8", "replace")) / BYTES_PER_TOKEN + CLAIM_TOKENS
+            for claim in result.claims
+        }
         for (judge, _, _), calls in asked.items():
             self.spared += _spared(calls, sizes, self._longer[judge])
 
@@ -105,10 +115,6 @@ def _is_counted_question(call: Call) -> bool:
     """Return whether a call asked about claims for the first time, and its prompt was counted."""
     is_first = not call.attempt and call.window is None
     return call.step == "assess" and is_first and call.prompt_tokens is not None
-
-
-def _claim_tokens(claim: Claim) -> float:
-    return len(claim.text.encode("utf-8", "replace")) / BYTES_PER_TOKEN + CLAIM_TOKENS
 
 
 def _spared(calls: Sequence[Call], sizes: Mapping[str, float], longer: int) -> float:
@@ -133,8 +139,8 @@ class JudgeCost:
     def __init__(self, prices: Prices) -> None:
         self._prices = prices
         self._calls = self._reused = self._verdicts = 0
-        self._tokens = Keyed[Price | None, _Tokens](lambda price: _Tokens())
-        """By price, which depends on the model that answered."""
+        self._tokens = Keyed[tuple[Price | None, bool], _Tokens](lambda price: _Tokens())
+        """By price, which depends on the model that answered, and whether the cost is stated."""
         self._milliseconds: int | None = None
 
     def add(self, call: Call) -> None:
@@ -146,15 +152,14 @@ class JudgeCost:
             return
         self._reused += call.reused
         self._calls += not call.reused
+        # A second attempt or window asks about the same claims.
         self._verdicts += 0 if call.attempt or (call.window or 1) > 1 else len(call.subjects)
-        self._tokens[self._prices(call.served_model)].add(call)
+        self._tokens[self._prices(call.served_model), call.dollars is not None].add(call)
 
     def cost(self) -> Cost:
         """Return the cost of the calls so far."""
-        by_price = self._tokens.items() or [(self._prices(None), _Tokens())]
-        dollars = [tokens.dollars(price) for price, tokens in by_price]
-        known = [amount for amount in dollars if amount is not None]
-        total_dollars = math.fsum(known) if len(known) == len(dollars) else None
+        by_price = self._tokens.items() or [((self._prices(None), False), _Tokens())]
+        total_dollars = _all([tokens.dollars(price) for (price, _), tokens in by_price])
         used = [tokens for _, tokens in by_price]
         return Cost(
             calls=self._calls,
@@ -172,9 +177,8 @@ class JudgeCost:
 def total(costs: Iterable[Cost]) -> Cost:
     """Return the sum of costs; dollars are None if any cost is unknown."""
     all_costs = list(costs)
-    dollars = [cost.dollars for cost in all_costs if cost.dollars is not None]
     seconds = [cost.seconds for cost in all_costs if cost.seconds is not None]
-    known = sum(dollars) if len(dollars) == len(all_costs) else None
+    known = _all([cost.dollars for cost in all_costs])
     verdicts = sum(cost.verdicts for cost in all_costs)
     return Cost(
         calls=sum(cost.calls for cost in all_costs),
@@ -187,6 +191,12 @@ def total(costs: Iterable[Cost]) -> Cost:
         dollars_per_verdict=_each(known, verdicts),
         seconds=round(math.fsum(seconds), 3) if seconds else None,
     )
+
+
+def _all(amounts: Sequence[float | None]) -> float | None:
+    """Return the sum of amounts; None if one is unknown, since a part of a bill is no bill."""
+    known = [amount for amount in amounts if amount is not None]
+    return math.fsum(known) if len(known) == len(amounts) else None
 
 
 def _each(dollars: float | None, verdicts: int) -> float | None:
@@ -242,6 +252,7 @@ class CostTally:
             for (judge, step), costs in sorted(self._costs.items())
         )
         everything = total(step.cost for step in by)
+        # Servers that report no usage leave the tokens unknown, and then no share is.
         spared = self._copies.spared / (everything.prompt_tokens or math.inf)
         return RunCost(
             total=everything,
@@ -291,6 +302,7 @@ class ServedTally:
             judge = self._judges[name]
             asked = judge.model_name
             others = {model: n for model, n in served.most_common() if not is_model(asked, model)}
+            # A deployment "prod-judge" of Azure answers as gpt-5.2, which is no other model.
             if others and not (len(served) == 1 and names_deployments(judge)):
                 found.append(ServedModels(name=name, served=others))
         return tuple(found)

@@ -45,13 +45,17 @@ class ExtractionTallies:
         self._texts += 1
         self._kinds.update({kind: n for kind, (n,) in _counts(counts.get("kinds"))})
         if isinstance(people := counts.get("people"), dict):
-            self._with_gold += 1
-            for name, row in _counts(people):
-                self._people[name].add(row, cluster)
-            precision = result.scores["claim_precision"]
-            recall = result.scores["claim_recall"]
-            row = (precision.hits or 0, precision.judged or 0, recall.hits or 0, recall.judged or 0)
-            self._ratios["claim_f1"].add(row, cluster)
+            self._add_gold(result, people, cluster)
+
+    def _add_gold(self, result: SampleResult, people: Mapping[str, Any], cluster: int) -> None:
+        """Add the counts of the gold claims of one sample, and how its claims match them."""
+        self._with_gold += 1
+        for name, row in _counts(people):
+            self._people[name].add(row, cluster)
+        precision = result.scores["claim_precision"]
+        recall = result.scores["claim_recall"]
+        row = (precision.hits or 0, precision.judged or 0, recall.hits or 0, recall.judged or 0)
+        self._ratios["claim_f1"].add(row, cluster)
 
     def metrics(self) -> dict[str, MetricSummary]:
         """Return the summary of each metric, in the order of the manifest."""

@@ -8,19 +8,19 @@ contradictions, then facts of the gold answer that are missing, then claims that
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from claimeval.evaluation.manifest import Manifest
 from claimeval.metrics.rows import Metric
 from claimeval.metrics.scoring import MetricSummary, counted
-from claimeval.statistics.formatting import decimal, number_of
+from claimeval.statistics.formatting import number_of
 from claimeval.statistics.intervals import wilson_interval
-from claimeval.types.records import COUNTED, Label, Part, SampleResult
+from claimeval.types.records import COUNTED, NOT_APPLICABLE, Label, Part, SampleResult
 from claimeval.types.scales import ABSTENTION
 
 if TYPE_CHECKING:
-    from claimeval.evaluation.summary.located import CauseTally
+    from claimeval.evaluation.summary.located import LocatedCauses
 
 WORDS = 25
 """Most words of the sentence."""
@@ -53,6 +53,8 @@ class SampleFacts(NamedTuple):
     answered: bool = True
     declines: bool = False
     """The answer makes no claim."""
+    lost: bool = False
+    """Whether its claims, or those of the gold answer, could not be extracted."""
     claims: int = 0
     undecided: int = 0
     """Claims of which at least one label is open."""
@@ -72,10 +74,15 @@ class SampleFacts(NamedTuple):
     """Whether neither documents nor gold answer support any claim of the answer."""
     not_retrieved: int = 0
     """Claims of the gold answer that the documents do not have."""
+    refuted: bool = False
+    """Whether the documents contradict all of these claims: then they lack nothing, and either the
+    documents or the gold answer is wrong."""
     gold: int = 0
     """Claims of the gold answer that were looked for in the documents."""
     all_grounded: bool = False
     all_covered: bool = False
+    has_gold: bool = False
+    """Whether claims of the gold answer were looked for in the answer."""
     none_contradicted: bool = False
     """Whether all claims were held against the gold answer and none contradicts it."""
 
@@ -110,7 +117,9 @@ def labels_of(result: SampleResult, metrics: Mapping[Pair, Metric]) -> Labels:
 
 
 def sample_facts(
-    result: SampleResult, metrics: Mapping[Pair, Metric], labels: Labels | None = None
+    result: SampleResult,
+    metrics: Mapping[Pair, Metric],
+    labels: Labels | None = None,
 ) -> SampleFacts:
     """Return what the labels of a sample say.
 
@@ -138,9 +147,12 @@ def sample_facts(
     answered = result.sample.answer is not None and bool(result.sample.answer.strip())
     of_answer = any(pair[0] == "answer" for pair in metrics)
     no_claims = result.unextracted.get("answer") == "no_claims"
+    failed = {part for part, why in result.unextracted.items() if why not in NOT_APPLICABLE}
+    not_retrieved = [label for label in retrieved.values() if label not in (None, "supported")]
     return SampleFacts(
         answered=answered or not of_answer,
         declines=answered and of_answer and no_claims,
+        lost=any(part in failed for part, _ in metrics),
         claims=len(named),
         undecided=len(undecided),
         contradicts_gold=len(by_gold),
@@ -154,10 +166,12 @@ def sample_facts(
             and _are_all(correct, "not_found")
             and set(correct) == set(grounded)
         ),
-        not_retrieved=sum(label not in (None, "supported") for label in retrieved.values()),
+        not_retrieved=len(not_retrieved),
+        refuted=set(not_retrieved) == {"contradicted"},
         gold=sum(label is not None for label in retrieved.values()),
         all_grounded=_are_all(grounded, "supported"),
         all_covered=_are_all(covered, "supported"),
+        has_gold=bool(covered),
         none_contradicted=bool(correct) and {None, "contradicted"}.isdisjoint(correct.values()),
     )
 
@@ -189,6 +203,7 @@ Kind = Literal[
     "unsupported",
     "only_gold",
     "not_retrieved",
+    "refuted",
 ]
 Verb = tuple[str, str]
 """What one answer does, and what several do."""
@@ -224,6 +239,12 @@ class HeadlineTally:
         self._samples = 0
         self._answers = 0
         self._declined = 0
+        self._lost = 0
+        """Answers that could not be judged."""
+        self._open = 0
+        """Answers with undecided claims and no fault among the others."""
+        self._without_gold = 0
+        """Judged answers to questions without a gold answer."""
         self._judged = 0
         """Answers with a label."""
         self._claims_seen = 0
@@ -265,20 +286,27 @@ class HeadlineTally:
         self._samples += 1
         self._answers += facts.answered
         self._declined += facts.declines
+        lost = facts.answered and facts.lost
+        self._lost += lost
+        self._open += bool(facts.undecided) and not facts.fails and not lost
+        self._without_gold += facts.answered and facts.judged and not (facts.has_gold or lost)
         self._judged += facts.judged
         self._claims_seen += facts.claims
         self._undecided += facts.undecided
         # An answer that is not there is said to be missing, and not what it lacks.
-        self._count(facts if facts.answered else SampleFacts(not_retrieved=facts.not_retrieved))
+        absent = SampleFacts(not_retrieved=facts.not_retrieved, refuted=facts.refuted)
+        self._count(facts if facts.answered else absent)
         self._grounded += facts.all_grounded
         self._complete += facts.all_covered
+        # Extra facts of a long answer are no fault, so a low correctness does not make an answer
+        # wrong.
         right = facts.all_covered and facts.none_contradicted
         self._right += right
         self._fine += right and facts.all_grounded
         if facts.gold:
             self._gold += 1
             failed = facts.answered and (facts.fails or facts.declines)
-            self._retrieval += failed and bool(facts.not_retrieved)
+            self._retrieval += failed and bool(facts.not_retrieved) and not facts.refuted
             self._model += failed and not facts.not_retrieved
 
     def _count(self, facts: SampleFacts) -> None:
@@ -286,7 +314,8 @@ class HeadlineTally:
         numbers: dict[Kind, int] = {
             "lacks": facts.lacks,
             "only_gold": facts.only_gold,
-            "not_retrieved": facts.not_retrieved,
+            "not_retrieved": 0 if facts.refuted else facts.not_retrieved,
+            "refuted": facts.not_retrieved if facts.refuted else 0,
             "contradicts_gold": facts.contradicts_gold,
             "contradicts_documents": facts.contradicts_documents,
             "contradicts_both": facts.contradicts_gold if facts.contradicts_alike else 0,
@@ -309,35 +338,48 @@ class HeadlineTally:
         return self._of_labels(metrics)
 
     def _of_labels(self, metrics: Mapping[str, MetricSummary]) -> str:
+        # A run in which every answer declines has no score, and still says something about the
+        # system.
         if all(metric.mean is None for metric in metrics.values()):
-            return f"{self._first_decline()}." if self._declined else _no_result(metrics)
+            if not self._declined:
+                return _no_result(metrics)
+            decline = _is_are(self._declined, "declines", "decline")
+            lost = f", {self._lost:,} could not be judged" if self._lost else ""
+            return f"{self._declined:,} of {number_of(self._answers, 'answer')} {decline}{lost}."
         if self._rated:
             return self._ratings.sentence(concludes=self._manifest.concludes)
         if not self._metrics:
             return self._grades.sentence(_of_metrics(metrics))
+        # Words are not meaning: of `local:lexical` no sentence says what is wrong with answers.
         if not self._manifest.concludes:
             return self._by_words(metrics)
+        # A metric against a set of the user, such as a policy, has no usual words for its faults.
         usual = {GROUNDED, CORRECT, COVERED, RETRIEVED}
         if usual.isdisjoint(self._metrics) or not self._judged:
-            return _of_claims(self._metrics, metrics) or _of_metrics(metrics)
+            return self._of_claims(metrics) or _of_metrics(metrics)
         return self._of_answers(metrics)
-
-    def _first_decline(self) -> str:
-        """Return how many of all answers decline."""
-        ending = "s" * (self._declined == 1)
-        return f"{self._declined:,} of {number_of(self._answers, 'answer')} decline{ending}"
 
     def _of_answers(self, metrics: Mapping[str, MetricSummary]) -> str:
         found = [*self._contradictions(), *self._faults()]
         total = self._claims_seen
-        undecided = self._undecided > UNDECIDED * total
-        start = f"{self._undecided:,} of {total:,} claims are undecided. " if undecided else ""
+        start = ""
+        if self._mostly_open:
+            start = f"{self._undecided:,} of {total:,} claims are undecided. "
+        # Answers without claims have no undecided ones, and would be taken for answers in order.
+        if self._lost:
+            of = number_of(self._answers, "answer")
+            start = f"{self._lost:,} of {of} could not be judged. "
         if found:
-            least = "At least " if self._undecided else ""
+            least = "At least " if self._undecided or self._lost else ""
             text = self._joined(found, f"{start}{least}")
         else:
             text = self._closed(f"{start}{self._good(metrics)}")
         return text[:1].upper() + text[1:]
+
+    @property
+    def _mostly_open(self) -> bool:
+        """Whether so many claims are undecided that the sentence begins with their number."""
+        return self._undecided > UNDECIDED * self._claims_seen
 
     def _contradictions(self) -> list[tuple[Kind, int]]:
         """Return how many answers contradict the gold answer and the documents, together if the
@@ -345,6 +387,7 @@ class HeadlineTally:
         both = self._of["contradicts_both"]
         gold = self._of["contradicts_gold"]
         documents = self._of["contradicts_documents"]
+        # "1 contradicts the gold answer, 1 the documents" would read as two answers.
         if both and both == gold == documents:
             return [("contradicts_both", both)]
         counts: list[tuple[Kind, int]] = [
@@ -375,28 +418,41 @@ class HeadlineTally:
         return self._with_retrieval(text)
 
     def _clause(
-        self, kind: Kind, number: int, *, first: bool, parts: list[str], claims: bool
+        self,
+        kind: Kind,
+        number: int,
+        *,
+        first: bool,
+        parts: list[str],
+        claims: bool,
     ) -> str:
-        one, many = VERBS[kind]
-        verb = one if number == 1 else many
-        if kind == "unsupported" and CORRECT not in self._metrics:
-            verb = verb.replace("nothing", "no document")
-        before = parts[-1] if parts else ""
-        if kind == "contradicts_documents" and before:
-            verb = "the documents"
-        if kind == "lacks" and "contradict" in before and "the documents" not in before:
-            verb = verb.replace("a part of the gold answer", "a part of it")
-        of = f" of {number_of(self._answers, 'answer')}" if first else ""
+        verb = self._verb(kind, number, parts[-1] if parts else "")
+        # How many answers there are has been said where some were lost.
+        of = f" of {number_of(self._answers, 'answer')}" if first and not self._lost else ""
         total = self._claims[kind]
         noun = "fact" if kind == "lacks" else "claim"
         counts = f" ({number_of(total, noun)})" if claims and total != number else ""
         return f"{number:,}{of} {verb}{counts}"
 
-    def _declines(self) -> list[str]:
-        """Return clauses on answers that say nothing."""
+    def _verb(self, kind: Kind, number: int, before: str) -> str:
+        """Return what so many answers do, after the clause before, which may have named the gold
+        answer."""
+        if kind == "contradicts_documents" and before:
+            return "the documents"
+        verb = _is_are(number, *VERBS[kind])
+        if kind == "unsupported" and CORRECT not in self._metrics:
+            return verb.replace("nothing", "no document")
+        if kind == "lacks" and "contradict" in before and "the documents" not in before:
+            return verb.replace("a part of the gold answer", "a part of it")
+        return verb
+
+    def _declines(self, *, after_claims: bool = False) -> list[str]:
+        """Return clauses on answers that say nothing, after clauses on answers, or else on
+        claims."""
         parts = list[str]()
         if self._declined:
-            parts.append(f"{self._declined:,} decline{'s' * (self._declined == 1)}")
+            who = number_of(self._declined, "answer") if after_claims else f"{self._declined:,}"
+            parts.append(f"{who} {_is_are(self._declined, 'declines', 'decline')}")
         silent = self._samples - self._answers
         if silent:
             parts.append(f"{number_of(silent, 'question')} without an answer")
@@ -405,6 +461,9 @@ class HeadlineTally:
     def _with_retrieval(self, text: str) -> str:
         """Return the sentence with the part that retrieval has in it, if there is room."""
         lacking = self._of["not_retrieved"]
+        if not lacking and self._of["refuted"]:
+            end = self._refuted(text)
+            return self._closed(f"{text}{end}" if _words(f"{text}{end}") <= WORDS else text)
         if not lacking:
             cause = "The model is the weak part: " if self._cause() == "model" else ""
             return self._closed(text, cause)
@@ -413,10 +472,17 @@ class HeadlineTally:
         part = "a part of it" if "gold answer" in text else "a part of the gold answer"
         long = f"; for {number_of(lacking, 'question')} the documents lack {part}"
         short = f"; for {lacking:,} the documents lack a part" if "part of" in text else ""
+        # What to mend comes before how many questions it is about, if there is no room for both.
         for start, end in ((before, long), (before, short), ("", long), ("", short), (before, "")):
             if _words(f"{start}{text}{end}") <= WORDS:
                 return self._closed(f"{text}{end}", start)
         return self._closed(text)
+
+    def _refuted(self, text: str) -> str:
+        """Return for how many questions the documents contradict the gold answer."""
+        gold = "it" if "gold answer" in text else "the gold answer"
+        questions = number_of(self._of["refuted"], "question")
+        return f"; for {questions} the documents contradict {gold}"
 
     def _closed(self, text: str, start: str = "") -> str:
         whole = f"{start}{text}"
@@ -426,64 +492,95 @@ class HeadlineTally:
         """Return where most failing answers go wrong; None if the counts are too few or too
         close to tell."""
         n = self._gold
-        if n < ENOUGH or self._undecided > UNDECIDED * self._claims_seen:
+        # "Retrieval is the weak part" after nineteen answers would be chance that somebody acts on.
+        if n < ENOUGH or self._mostly_open or self._lost:
             return None
         retrieval = wilson_interval(self._retrieval / n, n)
         model = wilson_interval(self._model / n, n)
+        # Intervals that do not overlap, so that 6 failures against 5 name no culprit.
         if retrieval[0] > model[1]:
             return "retrieval"
         return "model" if model[0] > retrieval[1] else None
 
     def _good(self, metrics: Mapping[str, MetricSummary]) -> str:
         """Return what is right, in a run in which nothing is wrong with any answer."""
-        of = number_of(self._answers, "answer")
+        of = "" if self._lost else f" of {number_of(self._answers, 'answer')}"
         lacking = self._of["not_retrieved"]
         text = self._praise(of, metrics)
-        if not text and RETRIEVED in self._metrics and not self._has_answers:
-            have = self._gold - lacking
-            return (
+        has_answers = any("answer" in pair for pair in self._metrics)
+        if not text and RETRIEVED in self._metrics and not has_answers:
+            have = self._gold - lacking - self._of["refuted"]
+            text = (
                 f"for {have:,} of {number_of(self._gold, 'question')} the documents have all of the"
                 " gold answer"
             )
+            return f"{text}{self._refuted(text) if self._of['refuted'] else ''}"
         if not text:
-            return (_of_claims(self._metrics, metrics) or _of_metrics(metrics)).removesuffix(".")
+            return (self._of_claims(metrics) or _of_metrics(metrics)).removesuffix(".")
         only_gold = self._of["only_gold"]
         if only_gold and RETRIEVED not in self._metrics:
-            verb = "has" if only_gold == 1 else "have"
+            verb = _is_are(only_gold, "has", "have")
             text += f"; {only_gold:,} {verb} claims that only the gold answer supports"
         if lacking:
-            text += f"; for {number_of(lacking, 'question')} the documents lack a part of it"
-        return ", ".join((text, *self._declines()))
+            gold = "it" if "the gold answer" in text else "the gold answer"
+            text += f"; for {number_of(lacking, 'question')} the documents lack a part of {gold}"
+        elif self._of["refuted"]:
+            text += self._refuted(text)
+        return ", ".join((text, *self._declines(), *self._others()))
 
-    @property
-    def _has_answers(self) -> bool:
-        return any("answer" in pair for pair in self._metrics)
+    def _others(self) -> Iterator[str]:
+        """Yield why answers without a fault are not among those that are said to be right."""
+        if self._open and not self._mostly_open:
+            yield f"{self._open:,} {_is_are(self._open, 'is', 'are')} undecided"
+        if self._without_gold and COVERED in self._metrics:
+            have = _is_are(self._without_gold, "has", "have")
+            yield f"{self._without_gold:,} {have} no gold answer"
 
     def _praise(self, of: str, metrics: Mapping[str, MetricSummary]) -> str:
         if COVERED in self._metrics:
-            gold = "all of the gold answer"
-            if CORRECT not in self._metrics:
-                give = "gives" if self._complete == 1 else "give"
-                return f"{self._complete:,} of {of} {give} {gold}"
-            if GROUNDED in self._metrics and self._fine and self._fine == self._right:
-                be, give = ("is", "gives") if self._fine == 1 else ("are", "give")
-                return (
-                    f"{self._fine:,} of {of} {be} grounded in the documents and {give} {gold}; none"
-                    " contradicts it"
-                )
-            give = "gives" if self._right == 1 else "give"
-            return f"{self._right:,} of {of} {give} {gold}, and none contradicts it"
+            return self._praise_of_complete(of)
         if GROUNDED in self._metrics:
-            be = "is" if self._grounded == 1 else "are"
+            be = _is_are(self._grounded, "is", "are")
             gold = "; none contradicts the gold answer" if CORRECT in self._metrics else ""
-            return f"{self._grounded:,} of {of} {be} supported by the documents{gold}"
+            return f"{self._grounded:,}{of} {be} supported by the documents{gold}"
         summary = metrics.get(self._metrics[CORRECT].name) if CORRECT in self._metrics else None
         if not summary or not summary.judged:
             return ""
         return (
-            f"none of {of} contradicts the gold answer; {summary.hits or 0:,} of"
-            f" {number_of(summary.judged, 'claim')} {'is' if summary.judged == 1 else 'are'} in it"
+            f"none{of} contradicts the gold answer; {summary.hits or 0:,} of"
+            f" {number_of(summary.judged, 'claim')} {_is_are(summary.judged, 'is', 'are')} in it"
         )
+
+    def _praise_of_complete(self, of: str) -> str:
+        """Return how many answers give all of the gold answer, and are right besides."""
+        gold = "all of the gold answer"
+        if CORRECT not in self._metrics:
+            return f"{self._complete:,}{of} {_is_are(self._complete, 'gives', 'give')} {gold}"
+        if GROUNDED in self._metrics and self._fine and self._fine == self._right:
+            be = _is_are(self._fine, "is", "are")
+            give = _is_are(self._fine, "gives", "give")
+            return (
+                f"{self._fine:,}{of} {be} grounded in the documents and {give} {gold}; none"
+                " contradicts it"
+            )
+        give = _is_are(self._right, "gives", "give")
+        return f"{self._right:,}{of} {give} {gold}, and none contradicts it"
+
+    def _of_claims(self, metrics: Mapping[str, MetricSummary]) -> str:
+        """Return how many claims of the first metric are contradicted, and how many supported;
+        empty if none has a label."""
+        for (_, against), metric in self._metrics.items():
+            summary = metrics.get(metric.name)
+            if not summary or not summary.judged:
+                continue
+            where = PLACES.get(against, against.replace("_", " "))
+            hits = summary.hits or 0
+            of = f"of {number_of(summary.judged, 'claim')} {_is_are(summary.judged, 'is', 'are')}"
+            if contradicted := self.contradicted[metric.name]:
+                supported = f"{hits:,} {_is_are(hits, 'is', 'are')} supported"
+                return f"{contradicted:,} {of} contradicted by {where}; {supported}."
+            return f"{hits:,} {of} supported by {where}."
+        return ""
 
     def _by_words(self, metrics: Mapping[str, MetricSummary]) -> str:
         """Return what shared words show, which is no judgment."""
@@ -494,19 +591,19 @@ class HeadlineTally:
         where = PLACES.get(pair[1], pair[1])
         text = (
             f"By shared words alone, {summary.hits or 0:,} of"
-            f" {number_of(summary.judged, 'claim')} {'is' if summary.judged == 1 else 'are'} in"
+            f" {number_of(summary.judged, 'claim')} {_is_are(summary.judged, 'is', 'are')} in"
             f" {where}"
         )
-        return f"{', '.join((text, *self._declines()))}."
+        return f"{', '.join((text, *self._declines(after_claims=True)))}."
 
 
-def _cause_tally(manifest: Manifest) -> CauseTally | None:
+def _cause_tally(manifest: Manifest) -> LocatedCauses | None:
     """Return what counts the causes of a run of `locate`, imported only for one."""
     if manifest.job != "locate":
         return None
-    from claimeval.evaluation.summary.located import CauseTally
+    from claimeval.evaluation.summary.located import LocatedCauses
 
-    return CauseTally(manifest)
+    return LocatedCauses(manifest)
 
 
 def _words(text: str) -> int:
@@ -522,6 +619,7 @@ def _no_result(metrics: Mapping[str, MetricSummary]) -> str:
     reasons = Counter[str]()
     for metric in metrics.values():
         for reason, number in (*metric.missing.items(), *metric.unassessed.items()):
+            # One lost call is missing in every metric, so counts are not added up over metrics.
             reasons[reason] = max(reasons[reason], number)
     if not reasons:
         return "No result: there is no sample." if metrics else ""
@@ -529,34 +627,20 @@ def _no_result(metrics: Mapping[str, MetricSummary]) -> str:
     return f"No result: nothing could be scored ({times:,} {most})."
 
 
-def _of_claims(pairs: Mapping[Pair, Metric], metrics: Mapping[str, MetricSummary]) -> str:
-    """Return how many claims of the first metric are supported; empty if none has a label."""
-    for (_, against), metric in pairs.items():
-        summary = metrics.get(metric.name)
-        if summary and summary.judged:
-            where = PLACES.get(against, against.replace("_", " "))
-            be = "is" if summary.judged == 1 else "are"
-            return (
-                f"{summary.hits or 0:,} of {number_of(summary.judged, 'claim')} {be} supported by"
-                f" {where}."
-            )
-    return ""
-
-
 def _of_metrics(metrics: Mapping[str, MetricSummary]) -> str:
     """Return the mean of the first metric that has one."""
     for name, metric in metrics.items():
         if metric.mean is None:
             continue
-        unit = "" if metric.unit == "share" else f" {metric.unit}"
+        unit = "" if metric.unit in ("share", "value") else f" ({metric.unit})"
         noun = COUNTED.get(name, "claim")
         if metric.total and metric.judged:
             return (
-                f"{name} is {decimal(metric.mean, 2)}: {metric.hits or 0:,} of"
+                f"{name} is {metric.mean_in_words}: {metric.hits or 0:,} of"
                 f" {number_of(metric.judged, noun)}."
             )
         return (
-            f"{name} is {decimal(metric.mean, 2)}{unit} on average over"
+            f"{name}{unit} is {metric.mean_in_words} on average over"
             f" {number_of(metric.n, 'sample')}."
         )
     return ""
@@ -589,6 +673,7 @@ def bad_ratings(result: SampleResult) -> dict[str, bool]:
         if one.label is None:
             continue
         declines = one.question == ABSTENTION.metric
+        # To decline is right for a question without an answer, and nobody said which this is.
         if declines and result.sample.is_answerable is None:
             continue
         ratings[one.question] = one.positive is (
@@ -602,6 +687,8 @@ class RatingTally:
 
     def __init__(self) -> None:
         self._n = 0
+        self._lost = 0
+        """Answers that were asked about and have no rating."""
         self._fine = 0
         self._rated: Counter[str] = Counter()
         self._bad: Counter[str] = Counter()
@@ -612,6 +699,7 @@ class RatingTally:
         ratings = bad_ratings(result)
         has_label = any(one.label is not None for one in result.whole)
         self._n += has_label
+        self._lost += bool(result.whole) and not has_label
         self._fine += has_label and not any(ratings.values())
         self._rated.update(ratings.keys())
         self._bad.update(name for name, bad in ratings.items() if bad)
@@ -620,16 +708,24 @@ class RatingTally:
         """Return how many answers have each bad rating, the most frequent first."""
         if not self._n:
             return ""
-        of = number_of(self._n, "answer")
+        lost = ""
+        noun = "answer"
+        if self._lost:
+            noun = "rated answer"
+            every = number_of(self._n + self._lost, "answer")
+            lost = f"{self._lost:,} of {every} {_is_are(self._lost, 'has', 'have')} no rating. "
+        of = number_of(self._n, noun)
         bad = [(name, number) for name, number in self._bad.most_common() if number]
         if not bad:
-            return f"{self._fine:,} of {of} {'has' if self._fine == 1 else 'have'} no bad rating."
-        start = "" if concludes else "By shared words alone, "
+            have = _is_are(self._fine, "has", "have")
+            return f"{lost}{self._fine:,} of {of} {have} no bad rating."
+        start = lost if concludes else f"{lost}By shared words alone, "
         parts = list[str]()
         for name, number in bad:
             one, many = RATED.get(name, (f"does not meet {name}", f"do not meet {name}"))
-            first = f" of {number_of(self._rated[name], 'answer')}" if not parts else ""
-            clause = f"{number:,}{first} {one if number == 1 else many}"
+            first = f" of {number_of(self._rated[name], noun)}" if not parts else ""
+            clause = f"{number:,}{first} {_is_are(number, one, many)}"
+            # The first fault is said however long its words are.
             if parts and _words(_sentence(start, [*parts, clause])) > WORDS:
                 break
             parts.append(clause)
@@ -700,8 +796,21 @@ def sample_sentence(result: SampleResult, pairs: Mapping[Pair, Metric]) -> str:
         held = _held(facts)
         return f"There is no answer{held and f'; {held}'}."
     if not facts.judged:
-        return ""
-    nothing = "nothing" if CORRECT in pairs else "no document"
+        return "The answer could not be judged: its claims are lost." if facts.lost else ""
+    parts = _faults(facts, nothing="nothing" if CORRECT in pairs else "no document")
+    if not parts:
+        parts.append(_fine(facts))
+    if held := _held(facts):
+        parts.append(held)
+    if facts.lost:
+        parts.append("other claims are lost")
+    text = "; ".join(filter(None, parts))
+    return f"{text[:1].upper()}{text[1:]}." if text else ""
+
+
+def _faults(facts: SampleFacts, nothing: str) -> list[str]:
+    """Return what is wrong or missing in an answer, counted; `nothing` is what supports a claim
+    without support."""
     counts = (
         (facts.contradicts_gold, "contradict{s} the gold answer"),
         (facts.contradicts_documents, "contradict{s} the documents"),
@@ -711,17 +820,12 @@ def sample_sentence(result: SampleResult, pairs: Mapping[Pair, Metric]) -> str:
     parts = list[str]()
     for number, words in counts:
         if number:
-            verb = words.format(s="s" * (number == 1), be="is" if number == 1 else "are")
+            verb = words.format(s="s" * (number == 1), be=_is_are(number, "is", "are"))
             noun = number_of(number, "claim") if not parts else f"{number:,}"
             parts.append(f"{noun} {verb}")
     if facts.lacks:
         parts.append(f"{number_of(facts.lacks, 'fact')} of the gold answer missing")
-    if not parts:
-        parts.append(_fine(facts))
-    if held := _held(facts):
-        parts.append(held)
-    text = "; ".join(filter(None, parts))
-    return f"{text[:1].upper()}{text[1:]}." if text else ""
+    return parts
 
 
 def _fine(facts: SampleFacts) -> str:
@@ -739,7 +843,8 @@ def _held(facts: SampleFacts) -> str:
         return ""
     if not facts.not_retrieved:
         return "the documents have all of the gold answer"
+    verb = "contradict" if facts.refuted else "lack"
     return (
-        f"the documents lack {facts.not_retrieved:,} of"
+        f"the documents {verb} {facts.not_retrieved:,} of"
         f" {number_of(facts.gold, 'fact')} of the gold answer"
     )

@@ -47,7 +47,7 @@ OF_ANSWER: tuple[tuple[Cause | str, str, str], ...] = (
 not have, the model knew or guessed."""
 
 
-class CauseTally:
+class LocatedCauses:
     """Counts the failed claims of a run by part and cause."""
 
     def __init__(self, manifest: Manifest) -> None:

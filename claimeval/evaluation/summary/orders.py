@@ -79,7 +79,10 @@ class OrderTally:
             self._clusters.append(cluster)
 
     def _add_claim(
-        self, sample: Sample, evidence: Evidence, by_order: Mapping[int, Assessment]
+        self,
+        sample: Sample,
+        evidence: Evidence,
+        by_order: Mapping[int, Assessment],
     ) -> bool:
         """Add the labels of one claim, and return whether they count differently."""
         flipped = any(
@@ -92,18 +95,29 @@ class OrderTally:
             others = [a.support == "supported" for n, a in by_order.items() if n]
             self._lost += supported * (len(others) - sum(others))
             self._gained += (not supported) * sum(others)
-        documents = [document.id for document in sample.documents(evidence) or ()]
-        if (index := _most_cited(by_order.values(), documents)) is not None:
-            rank = sample.ranks(evidence)[index]
-            for number, assessment in by_order.items():
-                shown = Evidence(part=evidence.part, order=number) if number else evidence
-                counts = self._places[sample.ranks(shown).index(rank) + 1]
-                counts["labeled"] += 1
-                counts["supported"] += assessment.support == "supported"
-                if number and 0 in by_order:
-                    counts["compared"] += 1
-                    counts["flipped"] += counted_differently(assessment, by_order[0], graded=True)
+        self._add_places(sample, evidence, by_order)
         return flipped
+
+    def _add_places(
+        self,
+        sample: Sample,
+        evidence: Evidence,
+        by_order: Mapping[int, Assessment],
+    ) -> None:
+        """Add the labels of one claim by the rank at which its supporting document was shown."""
+        documents = [document.id for document in sample.documents(evidence) or ()]
+        index = _most_cited(by_order.values(), documents)
+        if index is None:
+            return
+        rank = sample.ranks(evidence)[index]
+        for number, assessment in by_order.items():
+            shown = Evidence(part=evidence.part, order=number) if number else evidence
+            counts = self._places[sample.ranks(shown).index(rank) + 1]
+            counts["labeled"] += 1
+            counts["supported"] += assessment.support == "supported"
+            if number and 0 in by_order:
+                counts["compared"] += 1
+                counts["flipped"] += counted_differently(assessment, by_order[0], graded=True)
 
     def summary(self) -> OrderEffects:
         """Return the effects over the samples so far."""

@@ -12,7 +12,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations, product
 from types import MappingProxyType
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from pydantic import Field
 
@@ -168,6 +168,8 @@ class PanelTally:
         """Add the verdicts on one sample."""
         claims = {claim.id: claim for claim in result.claims}
         for assessment in result.whole:
+            # Weights of claims are no labels of support, and 0 without a judge is no agreement of
+            # judges.
             if assessment.against == ASKED or assessment.unasked:
                 continue
             ballots = {
@@ -193,7 +195,11 @@ class PanelTally:
             self._changed[judge] += len({choice(v, self._panel) for v in labeled}) > 1
 
     def _add_dispute(
-        self, sample: Sample, claim: Claim, assessment: Assessment, ballots: Mapping[str, Ballot]
+        self,
+        sample: Sample,
+        claim: Claim,
+        assessment: Assessment,
+        ballots: Mapping[str, Ballot],
     ) -> None:
         assert assessment.entropy is not None, "only claims with votes are disputed"
         if len(self._disputed) == DISPUTES and assessment.entropy <= self._disputed[0][0]:
@@ -210,8 +216,39 @@ class PanelTally:
             },
             entropy=assessment.entropy,
         )
+        # A heap of twenty, since a run of a million claims may dispute half of them.
         push = heapq.heappush if len(self._disputed) < DISPUTES else heapq.heappushpop
         push(self._disputed, (assessment.entropy, -self._claims, dispute))
+
+    def _unanimity(self) -> dict[str, int]:
+        """Count the claims with several labels that are equal, and those with labels that
+        differ."""
+        unanimous = split = 0
+        for votes, n in self._patterns.items():
+            labels = [vote for vote in votes[: len(self._judges)] if vote is not None]
+            unanimous += n * (len(labels) > 1 and len(set(labels)) == 1)
+            split += n * (len(set(labels)) > 1)
+        return {"unanimous": unanimous, "split": split}
+
+    def _agreement(self) -> _PanelAgreement:
+        """Return the agreement of all judges beyond chance."""
+        from claimeval.statistics import NO_INTERVAL, gwet_ac1, krippendorff_alpha
+
+        if not self._patterns:
+            return _PanelAgreement()
+        # A million claims of three judges have 256 patterns at most; the statistics take counts.
+        ratings = [votes[: len(self._judges)] for votes in self._patterns]
+        counts = list(self._patterns.values())
+        order = self._panel.scale.ranked
+        alpha = krippendorff_alpha(
+            ratings,
+            scale="ordinal" if self._panel.scale.ordered else "nominal",
+            labels=order,
+            counts=counts,
+            resampling=NO_INTERVAL,
+        )
+        ac1 = gwet_ac1(ratings, labels=order, counts=counts, resampling=NO_INTERVAL)
+        return _PanelAgreement(alpha.value, ac1.value)
 
     def summary(
         self,
@@ -219,39 +256,19 @@ class PanelTally:
         noise_of_scores: Mapping[str, Mapping[str, float | None]] | None = None,
     ) -> PanelSummary:
         """Return the summary of the samples so far; `noise_of_scores` is by metric and judge."""
-        from claimeval.statistics import NO_INTERVAL, gwet_ac1, krippendorff_alpha
-
         last = len(self._judges)
-        unanimous = split = 0
-        for votes, n in self._patterns.items():
-            labels = [vote for vote in votes[:last] if vote is not None]
-            unanimous += n * (len(labels) > 1 and len(set(labels)) == 1)
-            split += n * (len(set(labels)) > 1)
-        ratings = [votes[:last] for votes in self._patterns]
-        counts = list(self._patterns.values())
         order = self._panel.scale.ranked
-        scale: Literal["ordinal", "nominal"] = "ordinal" if self._panel.scale.ordered else "nominal"
+        agreement = self._agreement()
         pairs = _PairwiseTally(self._patterns, (*self._judges, PANEL), order)
         return PanelSummary(
             judges=self._judges,
             labels=tuple(order),
             claims=self._claims,
-            unanimous=unanimous,
-            split=split,
+            **self._unanimity(),
             ties=self._ties,
             no_quorum=self._no_quorum,
-            alpha=(
-                krippendorff_alpha(
-                    ratings, scale=scale, labels=order, counts=counts, resampling=NO_INTERVAL
-                ).value
-                if counts
-                else None
-            ),
-            ac1=(
-                gwet_ac1(ratings, labels=order, counts=counts, resampling=NO_INTERVAL).value
-                if counts
-                else None
-            ),
+            alpha=agreement.alpha,
+            ac1=agreement.ac1,
             judge_pairs=tuple(pairs.agreement(i, j) for i, j in combinations(range(last), 2)),
             judge_vs_panel=tuple(pairs.agreement(i, last) for i in range(last)),
             noise={
@@ -269,7 +286,9 @@ class PanelTally:
         )
 
     def _noise(
-        self, judge: str, noise_of_scores: Mapping[str, Mapping[str, float | None]]
+        self,
+        judge: str,
+        noise_of_scores: Mapping[str, Mapping[str, float | None]],
     ) -> ReplicateNoise:
         from claimeval.statistics import variance_components
 
@@ -314,7 +333,9 @@ class _PairwiseTally:
         b = self._codes[:, second]
         both = (a >= 0) & (b >= 0)
         cells = np.bincount(
-            a[both] * size + b[both], weights=self._times[both], minlength=size * size
+            a[both] * size + b[both],
+            weights=self._times[both],
+            minlength=size * size,
         )
         counts = [int(n) for n in cells]
         pairs = list(product(range(size), range(size)))
@@ -325,10 +346,20 @@ class _PairwiseTally:
             claims=claims,
             raw_agreement=sum(counts[:: size + 1]) / claims if claims else None,
             kappa=cohen_kappa(
-                [i for i, _ in pairs], [j for _, j in pairs], counts=counts, resampling=NO_INTERVAL
+                [i for i, _ in pairs],
+                [j for _, j in pairs],
+                counts=counts,
+                resampling=NO_INTERVAL,
             ).value,
             confusion=tuple(tuple(counts[i : i + size]) for i in range(0, size * size, size)),
         )
+
+
+class _PanelAgreement(NamedTuple):
+    """The agreement of all judges; None without a claim."""
+
+    alpha: float | None = None
+    ac1: float | None = None
 
 
 class _Groups:
@@ -401,7 +432,9 @@ class MemberTally:
         }
 
     def _counts(
-        self, assessments: Sequence[Assessment], claims: Mapping[str, Claim]
+        self,
+        assessments: Sequence[Assessment],
+        claims: Mapping[str, Claim],
     ) -> dict[str, dict[int, _Counts]]:
         """Count the votes of each judge, by the number of the alternative that a claim is of; 0 is
         of none."""
@@ -409,6 +442,7 @@ class MemberTally:
         for assessment in assessments:
             claim = claims.get(assessment.subject)
             number = claim.alternative if claim and claim.alternative and self._takes_best else 0
+            # What needs no judge, as a claim without contexts, counts alike for each.
             if assessment.unasked and assessment.label:
                 for by_number in by_judge.values():
                     by_number[number].add(positive=assessment.label == "supported")
@@ -435,11 +469,10 @@ class MemberTally:
         for assessment in assessments:
             claim = claims.get(assessment.subject)
             for verdict in assessment.verdicts:
-                if (
-                    verdict.label is not None
-                    and (score := scores.get(verdict.judge))
-                    and _is_counted(score, claim)
-                ):
+                score = scores.get(verdict.judge)
+                if verdict.label is None or not score:
+                    continue
+                if claim is None or score.alternative in (None, claim.alternative):
                     labels[verdict.judge].setdefault(verdict.replicate, []).append(
                         verdict.support == "supported"
                     )
@@ -474,10 +507,6 @@ class _Counts:
         self.hits += positive
 
 
-def _is_counted(score: Score, claim: Claim | None) -> bool:
-    return claim is None or score.alternative in (None, claim.alternative)
-
-
 def _score(panels: Score, counts: _Counts) -> Score | None:
     """Return one judge's score of the sample; None if it was not asked about any claim."""
     judged = counts.judged
@@ -486,6 +515,7 @@ def _score(panels: Score, counts: _Counts) -> Score | None:
         return Score.counted(counts.hits, judged, total)
     if total:
         return Score.undefined(Counter(counts.reasons).most_common(1)[0][0], total=total)
+    # A judge that was asked about no claim has no score, not a score of 0.
     if panels.total and panels.judged:
         return None
     return Score.undefined(panels.because, total=panels.total)
@@ -514,7 +544,11 @@ class Preferences:
         )
 
     def add(
-        self, sample: Sample, metric: str, values: Mapping[str, float | None], cluster: int
+        self,
+        sample: Sample,
+        metric: str,
+        values: Mapping[str, float | None],
+        cluster: int,
     ) -> None:
         """Add a sample's value of a metric by each judge; a sample without a generator does not
         count.
@@ -532,6 +566,7 @@ class Preferences:
             of_family = [
                 v for judge, v in values.items() if self._family[judge] == family and v is not None
             ]
+            # NaN keeps the columns equally long in an array of floats; `estimates` makes it None.
             column.append(sum(of_family) / len(of_family) if of_family else math.nan)
         rows.generators.append(self._families.family_of(sample.generator) or sample.generator)
         rows.clusters.append(cluster)
@@ -542,6 +577,7 @@ class Preferences:
         from claimeval.statistics import self_preference
 
         for metric, rows in self._metrics.items():
+            # A difference in differences needs another family of judges and another of generators.
             if len(rows.columns) < 2 or len(set(rows.generators)) < 2:
                 continue
             scores = {
@@ -559,7 +595,10 @@ class FamilyTally:
     answers' author."""
 
     def __init__(
-        self, judges: Mapping[str, str], extractor: tuple[str, str] | None, families: Families
+        self,
+        judges: Mapping[str, str],
+        extractor: tuple[str, str] | None,
+        families: Families,
     ) -> None:
         self._families = families
         self._people = [("judge", name, model) for name, model in judges.items()]
@@ -583,7 +622,7 @@ class FamilyTally:
         authors."""
         order = {"judge": 0, "extractor": 1, "reference_author": 2}
         return tuple(
-            # the roles above
+            # `role` is a key of `order`, which mypy takes for any text.
             SameFamily(role=role, name=name, family=family, samples=n)  # type: ignore[arg-type]
             for (role, name, family), n in sorted(
                 self._found.items(), key=lambda item: order[item[0][0]]

@@ -94,6 +94,11 @@ def check(panel: Panel, judges: Sequence[str]) -> None:
             " shuffle_contexts, not both (add --no-per-document to rejudge a run without its single"
             " documents)"
         )
+    _check_weights(panel, judges)
+
+
+def _check_weights(panel: Panel, judges: Sequence[str]) -> None:
+    """Raise UsageError for weights of other judges, below 0, or missing."""
     if unknown := set(panel.weights) - set(judges):
         raise unknown_name("judge with a weight", min(unknown), judges)
     for judge, weight in panel.weights.items():

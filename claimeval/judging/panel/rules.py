@@ -94,19 +94,24 @@ def _together(judge: str, verdicts: Sequence[Given], panel: Panel) -> Ballot:
     if not labeled:
         reasons = Counter(v.unassessed or NO_GRADE for v in verdicts)
         return Ballot(judge, None, None, reasons.most_common(1)[0][0])
-    probabilities = [v.probability for v in labeled if v.probability is not None]
-    share = sum(v.support == "supported" for v in labeled) / len(labeled)
-    probability: float | None = None
-    if probabilities:
-        probability = sum(probabilities) / len(probabilities)
-    elif len(labeled) > 1:
-        probability = share
+    probability = _probability(labeled)
     winners = leading(
         Counter(chosen for v in labeled if (chosen := choice(v, panel)) is not None), panel
     )
     if len({panel.scale.positive(winner) for winner in winners}) > 1:
         return Ballot(judge, None, probability, "tie")
     return Ballot(judge, representative(winners, panel), probability, None)
+
+
+def _probability(labeled: Sequence[Given]) -> float | None:
+    """Return the mean probability of replicates that have one, else the share that is supported;
+    None for a single label without one."""
+    probabilities = [v.probability for v in labeled if v.probability is not None]
+    if probabilities:
+        return sum(probabilities) / len(probabilities)
+    if len(labeled) > 1:
+        return sum(v.support == "supported" for v in labeled) / len(labeled)
+    return None
 
 
 def leading(totals: Mapping[str, float], panel: Panel) -> Winners:
@@ -121,6 +126,7 @@ def leading(totals: Mapping[str, float], panel: Panel) -> Winners:
     for word, total in totals.items():
         values[scale.value(word)] += total
         sides[scale.positive(word)] += total
+    # Of grades 3, 3, 2, 0, 0, of which 2 is relevant, 3 and 0 tie; three of five say relevant.
     side_of = {scale.value(word): scale.positive(word) for word in totals}
     first = _largest(values)
     heaviest = _largest({side: sides[side] for side in {side_of[value] for value in first}})
@@ -136,6 +142,7 @@ def representative(alike: Sequence[str], panel: Panel) -> str:
     """Return the lowest of labels with equally many votes on one side; of equal ones
     `not_found`."""
     ranked = panel.scale.ranked
+    # Of labels without support, `not_found` states less than `contradicted`.
     return min(alike, key=lambda word: (panel.scale.value(word), -ranked.index(word)))
 
 
@@ -188,6 +195,8 @@ def mean(ballots: Sequence[Ballot], panel: Panel) -> Winners:
     """
     scale = panel.scale
     counts = Counter(_choices(ballots))
+    # A plain sum of .1, .2 and .3 depends on their order, and a tie would hang on which judge is
+    # first.
     average = math.fsum(_vote(ballot, scale) for ballot in ballots) / len(ballots)
     values = set(scale.values) if scale.ordered else {scale.value(word) for word in counts}
     distance = min(abs(value - average) for value in values)

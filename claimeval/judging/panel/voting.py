@@ -69,24 +69,41 @@ def vote(
         and (alone := _preliminary(about, verdicts[0], panel.scale))
     ):
         return alone
-    ballots = cast_ballots(verdicts, panel)
-    if panel.on_same_family == "no-vote" and same_family:
-        ballots = [
-            (
-                b._replace(choice=None, probability=None, because="same_family")
-                if b.judge in same_family
-                else b
-            )
-            for b in ballots
-        ]
+    ballots = _counted_ballots(verdicts, panel, same_family)
     labeled = [ballot for ballot in ballots if ballot.choice is not None]
     if reason := _too_few(ballots, labeled, panel):
         return _assessment(about, verdicts, ballots, panel, because=reason)
-    choices = {ballot.choice for ballot in labeled if ballot.choice is not None}
-    winners = panel.rule.decide(labeled, panel) if len(choices) > 1 else tuple(choices)
+    winners = _winners(labeled, panel)
     winner = winners[0] if len(winners) == 1 else _break_tie(winners, labeled, panel)
     label = winner or _label(winners, panel)
     return _assessment(about, verdicts, ballots, panel, label, winner, None if label else "tie")
+
+
+def _winners(labeled: Sequence[Ballot], panel: Panel) -> Winners:
+    """Return the choices in first place: the rule's, or that of all judges."""
+    choices = {ballot.choice for ballot in labeled if ballot.choice is not None}
+    # Three judges who say "supported" at .4 agree, though the mean of .4 is nearer to not found.
+    return panel.rule.decide(labeled, panel) if len(choices) > 1 else tuple(choices)
+
+
+def _counted_ballots(
+    verdicts: Sequence[Verdict],
+    panel: Panel,
+    same_family: frozenset[str],
+) -> list[Ballot]:
+    """Return the ballots of judges; under `no-vote`, those of the answer's family have no
+    choice."""
+    ballots = cast_ballots(verdicts, panel)
+    if panel.on_same_family != "no-vote":
+        return ballots
+    return [
+        (
+            ballot._replace(choice=None, probability=None, because="same_family")
+            if ballot.judge in same_family
+            else ballot
+        )
+        for ballot in ballots
+    ]
 
 
 def _preliminary(about: Mapping[str, Any], verdict: Verdict, scale: Scale) -> Assessment | None:
@@ -124,28 +141,21 @@ def _too_few(ballots: Sequence[Ballot], labeled: Sequence[Ballot], panel: Panel)
 def _break_tie(winners: Winners, labeled: Sequence[Ballot], panel: Panel) -> str | None:
     """Return the choice among several winners; None if they differ in value and the tie rule does
     not decide."""
+    value = panel.scale.value
+    by_value: dict[float, list[str]] = {}
+    for winner in winners:
+        by_value.setdefault(value(winner), []).append(winner)
     tied: Sequence[str] = winners
     if panel.tie == CONSERVATIVE:
-        lowest = min(panel.scale.value(winner) for winner in winners)
-        tied = [winner for winner in winners if panel.scale.value(winner) == lowest]
+        tied = by_value[min(by_value)]
     elif panel.tie != ABSTAIN:
-        for choice in (
-            ballot.choice
-            for ballot in labeled
-            if ballot.judge == panel.tie and ballot.choice is not None
-        ):
-            if choice in winners:
-                return choice
-            tied = [
-                winner
-                for winner in winners
-                if panel.scale.value(winner) == panel.scale.value(choice)
-            ] or winners
-    return (
-        representative(tied, panel)
-        if len({panel.scale.value(winner) for winner in tied}) == 1
-        else None
-    )
+        # `tie` is the name of a judge, which may have no label here.
+        choice = next((one.choice for one in labeled if one.judge == panel.tie), None)
+        if choice in winners:
+            return choice
+        if choice is not None:
+            tied = by_value.get(value(choice), winners)
+    return representative(tied, panel) if len(set(map(value, tied))) == 1 else None
 
 
 def _assessment(
@@ -184,7 +194,10 @@ class Consensus(NamedTuple):
 
 
 def consensus(
-    choice: str | None, ballots: Sequence[Ballot], votes: Sequence[str], scale: Scale | None
+    choice: str | None,
+    ballots: Sequence[Ballot],
+    votes: Sequence[str],
+    scale: Scale | None,
 ) -> Consensus:
     """Return the agreement of judges on one claim.
 
@@ -221,7 +234,10 @@ def _probability(ballots: Sequence[Ballot], scale: Scale, *, several: bool) -> f
 
 
 def same_family(
-    judges: Sequence[Judge], families: Families, sample: Sample, *parts: Part
+    judges: Sequence[Judge],
+    families: Families,
+    sample: Sample,
+    *parts: Part,
 ) -> frozenset[str]:
     """Return the judges of the family that wrote the answer, if the answer is one of the compared
     parts."""
@@ -233,7 +249,9 @@ def same_family(
 
 
 def refuse_same_family(
-    judges: Iterable[tuple[str, Judge]], panel: Panel, generators: Iterable[str | None]
+    judges: Iterable[tuple[str, Judge]],
+    panel: Panel,
+    generators: Iterable[str | None],
 ) -> None:
     """Raise UsageError if a judge, given with its role, is of a generator's family and
     `on_same_family` is `error`."""
