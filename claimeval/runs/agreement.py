@@ -136,6 +136,25 @@ class RaterReport(Record):
     """Additional labels with which the interval of `same` would have the target half-width; None
     without an interval."""
 
+    @property
+    def measures(self) -> dict[str, Estimate | None]:
+        """Its measures of agreement with people, by name."""
+        graded = self.weighted_kappa is not None
+        return {
+            "accuracy": self.accuracy,
+            "balanced accuracy": self.balanced_accuracy,
+            "precision": self.precision,
+            "recall": self.recall,
+            "F1": self.f1,
+            "kappa, yes or no": self.kappa,
+            "AUROC": self.auroc,
+            "same grade" if graded else "same label": self.same,
+            "kappa, all grades" if graded else "kappa, all labels": self.kappa_of_labels,
+            "kappa, squared": self.weighted_kappa,
+            f"alt-test (epsilon {EPSILON:g}), winning rate": self.alt_test,
+            "alt-test, advantage": self.advantage,
+        }
+
 
 class RaterSlice(Record):
     """One judge, or the panel, compared with the human labels of the samples with one value of a
@@ -253,22 +272,9 @@ class Agreement(Record):
 
 def by_measure(raters: Sequence[RaterReport]) -> Iterator[tuple[str, list[Estimate | None]]]:
     """Yield the name of each measure of agreement with people, and its value for each rater."""
-    graded = any(rater.weighted_kappa for rater in raters)
-    yield "accuracy", [rater.accuracy for rater in raters]
-    yield "balanced accuracy", [rater.balanced_accuracy for rater in raters]
-    yield "precision", [rater.precision for rater in raters]
-    yield "recall", [rater.recall for rater in raters]
-    yield "F1", [rater.f1 for rater in raters]
-    yield "kappa, yes or no", [rater.kappa for rater in raters]
-    yield "AUROC", [rater.auroc for rater in raters]
-    yield "same grade" if graded else "same label", [rater.same for rater in raters]
-    yield (
-        "kappa, all grades" if graded else "kappa, all labels",
-        [rater.kappa_of_labels for rater in raters],
-    )
-    yield "kappa, squared", [rater.weighted_kappa for rater in raters]
-    yield f"alt-test (epsilon {EPSILON:g}), winning rate", [rater.alt_test for rater in raters]
-    yield "alt-test, advantage", [rater.advantage for rater in raters]
+    of_raters = [rater.measures for rater in raters]
+    for name in of_raters[0] if of_raters else ():
+        yield name, [measures[name] for measures in of_raters]
 
 
 def measure_run(
@@ -279,6 +285,7 @@ def measure_run(
     by: str | None = None,
     half_width: float = HALF_WIDTH,
     rating: str | None = None,
+    sheet: str | None = None,
 ) -> Agreement:
     """Compare the judges of a run with labels, or with each other if there are none.
 
@@ -293,6 +300,7 @@ def measure_run(
         half_width: Target half-width of the interval of the share of equal labels.
         rating: For a run of ratings with labels, the score that they are about; None for the only
             one.
+        sheet: The sheet of a spreadsheet of labels.
 
     Raises:
         UsageError: No label fits an item of the run, or `by` is not a field of it.
@@ -304,7 +312,7 @@ def measure_run(
             raise UsageError(
                 f"evidence and by are for claims, and {run} is a run of {manifest.job}"
             )
-        return _measure_ratings(run, manifest, labels, field, half_width, rating)
+        return _measure_ratings(run, manifest, labels, field, half_width, rating, sheet)
     judges = tuple(judge.name for judge in manifest.judges)
     if rating is not None:
         raise UsageError(
@@ -313,12 +321,12 @@ def measure_run(
     parts = manifest.evidence
     check_evidence(evidence, parts)
     human = (
-        LabelFile(labels, parts=parts, place=LabelPlaces(run))
+        LabelFile(labels, parts=parts, place=LabelPlaces(run), sheet=sheet)
         if labels
         else labels_in(run, parts=parts)
     )
     builder = OverviewBuilder(manifest)
-    if by:
+    if by is not None:
         check_field(by, (result.sample for result in RunResults.of(run)))
     joined = join(
         builder.each(RunResults.of(run)), judges, manifest.panel, human, evidence, field, by
@@ -373,13 +381,15 @@ def _measure_ratings(
     cluster: str | None,
     half_width: float,
     rating: str | None,
+    sheet: str | None,
 ) -> Agreement:
     """Compare the judges of a run of grades or ratings with labels, as `measure_run` does."""
     if labels is None and not label_files(run):
         raise UsageError(f"{run} is a run of {manifest.job}, and {OF_CLAIMS}")
     question = rated_question(run, manifest, rating)
     given = [labels] if labels else label_files(run, question.name)
-    words = LabelFile(*given, words=question.scale.words, place=LabelPlaces(run))
+    place = LabelPlaces(run)
+    words = LabelFile(*given, words=question.scale.words, place=place, sheet=sheet)
     judges = tuple(judge.name for judge in manifest.judges)
     rated = join_subjects(RunResults.of(run), question, judges, words, cluster)
     rated.strays.counted.check(run, limited=manifest.data.limit is not None)
@@ -390,33 +400,41 @@ def measure(joined: RaterTable, panel: Panel, half_width: float = HALF_WIDTH) ->
     """Return the agreement of the raters of a table; `half_width` is as for `measure_run`."""
     by_people = any(label is not None for label in joined.human)
     judges = [labels for name, labels in joined.raters.items() if name != PANEL]
-    ratings = list(zip(*judges, strict=True)) if len(judges) > 1 else []
-    order = _order(joined, panel)
-    scale: Literal["ordinal", "nominal"] = "ordinal" if panel.scale.ordered else "nominal"
-    worth = effective_votes([_errors(labels, joined.human, panel) for labels in judges])
-    alpha = (
-        krippendorff_alpha(ratings, scale=scale, labels=order, clusters=joined.clusters)
-        if ratings
-        else None
-    )
-    ac1 = gwet_ac1(ratings, labels=order, clusters=joined.clusters) if ratings else None
-    return Agreement(
+    report = Agreement(
         items=len(joined.clusters),
         questions=len(set(joined.clusters)),
         unmatched=joined.strays.counted.unmatched,
         strays=joined.strays.counted,
         labels=joined.labels,
-        raters=(
-            tuple(rater_report(name, joined, panel, half_width) for name in joined.raters)
-            if by_people
-            else ()
-        ),
-        slices=tuple(_slices(joined, panel)) if by_people else (),
         pairs=tuple(_pairs(joined, by_people=by_people)),
-        alpha=Estimate.of(alpha) if alpha else None,
-        effective_votes=worth.votes if worth else None,
-        ac1=Estimate.of(ac1) if ac1 else None,
     )
+    update: dict[str, object] = {}
+    if by_people:
+        raters = [rater_report(name, joined, panel, half_width) for name in joined.raters]
+        update = {"raters": tuple(raters), "slices": tuple(_slices(joined, panel))}
+    if len(judges) > 1:
+        update |= _of_several(judges, joined, panel)
+    return report.model_copy(update=update)
+
+
+def _of_several(
+    judges: Sequence[Sequence[str | None]], joined: RaterTable, panel: Panel
+) -> dict[str, object]:
+    """Return the fields of `Agreement` that several judges have: how they agree, and how many
+    votes they are worth."""
+    ratings = list(zip(*judges, strict=True))
+    order = _order(joined, panel)
+    clusters = joined.clusters
+    scale: Literal["ordinal", "nominal"] = "ordinal" if panel.scale.ordered else "nominal"
+    worth = effective_votes([_errors(labels, joined.human, panel) for labels in judges])
+    # Both, because most labels are “supported”, where alpha is low also for judges who agree.
+    alpha = krippendorff_alpha(ratings, scale=scale, labels=order, clusters=clusters)
+    ac1 = gwet_ac1(ratings, labels=order, clusters=clusters)
+    return {
+        "alpha": Estimate.of(alpha),
+        "ac1": Estimate.of(ac1),
+        "effective_votes": worth.votes if worth else None,
+    }
 
 
 def _slices(joined: RaterTable, panel: Panel) -> Iterator[RaterSlice]:
@@ -448,6 +466,7 @@ def labels_needed(estimate: Estimate, half_width: float) -> int | None:
     if estimate.value is None or estimate.low is None or estimate.high is None:
         return None
     half = max(estimate.value - estimate.low, estimate.high - estimate.value)
+    # Rounding would ask for one label more where the interval has just this width.
     return max(0, math.ceil(estimate.n * (half / half_width) ** 2 - 1e-6) - estimate.n)
 
 

@@ -241,6 +241,8 @@ class ClaimAnnotation(Annotation):
                 and number >= REPEATED_FROM
                 and number % REPEATED_EVERY == 0
             ):
+                # One of the ten claims before the last ten, at a place that nobody can expect: 4,
+                # 1, 8, 5, ...
                 earlier = number - REPEATED_FROM + 7 * number // REPEATED_EVERY % REPEATED_EVERY
                 label = partial(self._save, self._questions[earlier], self._repeats)
                 turns.append(self.items[earlier]._replace(label=label, again=True))
@@ -287,7 +289,13 @@ class ClaimAnnotation(Annotation):
             if len(same) >= LEAST
             else None
         )
-        return LabelProgress(len(labels), count, needed, sum(a == b for a, b in pairs), len(pairs))
+        return LabelProgress(
+            len(labels),
+            count,
+            needed,
+            sum(a == b for a, b in pairs),
+            len(pairs),
+        )
 
     def _is_panels(self, key: tuple[str, str], label: str) -> bool:
         judged = self._judged[key]

@@ -35,7 +35,7 @@ from claimeval.metrics.flips import ByText
 from claimeval.metrics.rows import Metric
 from claimeval.metrics.scoring import counted
 from claimeval.runs.inputs import Answer, Inputs, Retrieval
-from claimeval.statistics.formatting import adding_up, signed
+from claimeval.statistics.formatting import adding_up, digits_of_sum, signed
 from claimeval.types.records import (
     ASKED,
     CONTEXTS_AND_HISTORY,
@@ -134,7 +134,7 @@ class CausePart(Record):
             return f"{CAUSES[self.cause]} ({self.name})"
         if not self.names or self.name is None:
             return CAUSES[self.cause]
-        # without a number: the sentence counts the documents, a part those that move its metric
+        # Without a number: the sentence counts the documents, a part those that move its metric.
         others = " and others" if self.names > 1 else ""
         return f"{CAUSES[self.cause]}: “{self.name}”{others}"
 
@@ -166,7 +166,7 @@ class ClaimChange(NamedTuple):
     why: Why
     value: Fraction
     subject: str | None = None
-    run: str = "a"
+    run: Literal["a", "b"] = "a"
     claim: str | None = None
     a: Label | None = None
     b: Label | None = None
@@ -204,6 +204,7 @@ class Causes:
                 del changed["evidence"]  # only their order
         if not changed:
             return Why("disagreement" if self._judged else "judge")
+        # Nobody exchanged one of these without the others, so none of them is the cause.
         if len(changed) > 1:
             return Why("several")
         (cause,) = changed
@@ -244,7 +245,8 @@ class Causes:
         changed = self._claims(metric, inputs) if metric else None
         if changed is None or sum(one.value for one in changed) != change:
             parts = self._parts(name, metric, inputs.a, inputs.b)
-            return [ClaimChange(self._why(parts, inputs, up=change > 0), change)] if change else []
+            why = self._why(parts, inputs, up=change > 0)
+            return [ClaimChange(why, change)] if change else []
         return changed
 
     def _claims(self, metric: Metric, inputs: Inputs) -> list[ClaimChange] | None:
@@ -265,7 +267,12 @@ class Causes:
                 if not (turn := hits[1][key] - hits[0][key]):
                     continue
                 value = turn * flip
-                why = self._why((ASKED, metric.against), inputs, key[0], up=turn > 0)
+                why = self._why(
+                    (ASKED, metric.against),
+                    inputs,
+                    key[0],
+                    up=turn > 0,
+                )
             elif key in hits[0]:
                 value = (level - hits[0][key]) * weights[0]
                 why = self._in_one_run(b, metric.claims_of, inputs)
@@ -275,7 +282,9 @@ class Causes:
             else:
                 continue
             support = a.support if a else None, b.support if b else None
-            run, claim, sample = ("a", a, inputs.a) if a else ("b", labels[1][key], inputs.b)
+            claim = a or labels[1][key]
+            sample = inputs.a if a else inputs.b
+            run: Literal["a", "b"] = "a" if a else "b"
             changed.append(
                 ClaimChange(why, value, claim.subject, run, key[0], *support, sample.question)
             )
@@ -325,14 +334,18 @@ def _level(hits: Sequence[Mapping[_Key, int]], both: Collection[_Key]) -> Fracti
     """Return the share of supported claims that a claim of one run alone is set against: among
     those of both runs, else the mean share of the two runs."""
     if both:
-        supported = sum(of[key] for of in hits for key in both)
+        supported = 0
+        for of_run in hits:
+            supported += sum(of_run[key] for key in both)
         return Fraction(supported, 2 * len(both))
-    return sum((Fraction(sum(of.values()), len(of)) for of in hits), Fraction()) / 2
+    shares = [Fraction(sum(of_run.values()), len(of_run)) for of_run in hits]
+    return sum(shares, Fraction()) / 2
 
 
 def _extraction(manifest: Manifest) -> object:
     """Return what decides which claims a text has."""
     prompts = [prompt.id for prompt in manifest.prompts if prompt.step == "extract"]
+    # A panel file may call the same judge with the same settings another name.
     return manifest.extractor and manifest.extractor.model_copy(update={"name": ""}), prompts
 
 
@@ -361,6 +374,8 @@ def exact(score: Score) -> Fraction:
 
 def _ratio(score: Score) -> tuple[int, int]:
     assert score.value is not None, "only defined scores are compared"
+    # The float of 1/3 is no third: only sums of the counts add up to the difference to the last
+    # digit.
     if score.judged and score.hits is not None and score.hits / score.judged == score.value:
         return score.hits, score.judged
     return score.value.as_integer_ratio()
@@ -425,29 +440,33 @@ class _PartTally:
         self.claims += change.subject is not None
         self.whole |= change.subject is None
         self.samples[order] += float(change.value)
+        # Equal values are told apart by their place, the earlier first, as changes themselves have
+        # no order.
         push = heapq.heappush if len(self._largest) < LARGEST else heapq.heappushpop
         push(self._largest, (abs(change.value), -(order << 20) - position, sample, change))
 
     def part(self, cause: Cause, weight: Fraction = Fraction(1), **fields: Any) -> CausePart:
         """Return the part, with everything multiplied by its weight in the difference."""
+        entries = sorted(self._largest, key=lambda entry: entry[:2], reverse=True)
+        largest = [
+            ChangedClaim(
+                sample_id=sample,
+                question=change.question,
+                subject=change.subject,
+                run=change.run,
+                claim=change.claim,
+                a=change.a,
+                b=change.b,
+                value=float(change.value * weight),
+            )
+            for _, _, sample, change in entries
+        ]
         return CausePart(
             cause=cause,
             value=float(self.value * weight),
             claims=None if self.whole else self.claims,
             samples=len(self.samples),
-            largest=tuple(
-                ChangedClaim(
-                    sample_id=sample,
-                    value=float(one.value * weight),
-                    **{
-                        name: getattr(one, name)
-                        for name in ("question", "subject", "run", "claim", "a", "b")
-                    },
-                )
-                for _, _, sample, one in sorted(
-                    self._largest, key=lambda entry: entry[:2], reverse=True
-                )
-            ),
+            largest=tuple(largest),
             **fields,
         )
 
@@ -552,8 +571,10 @@ class CauseTally:
     ) -> CausePart:
         """Return the part of a cause, with the document that makes most of it."""
         weight = Fraction(1, self._paired[0].counts[name])
-        of_cause = [(flag, self._parts[name].get((cause, flag))) for flag in (False, True)]
-        kinds = [(flag, part) for flag, part in of_cause if part]
+        parts_of = self._parts[name]
+        kinds = [
+            (flag, parts_of[cause, flag]) for flag in (False, True) if (cause, flag) in parts_of
+        ]
         inner = tuple(tally.part(cause, weight, together=flag) for flag, tally in kinds)
         whole = _PartTally([tally for _, tally in kinds])
         values = {
@@ -564,8 +585,9 @@ class CauseTally:
         # What changed where several documents did has no name, and counts against every name: the
         # sum of all lost documents was called by the one that a single sample had lost alone.
         unnamed = float(abs(whole.value) * weight) - sum(values.values())
+        all_of_it = sum(map(abs, values.values())) + abs(unnamed)
         most = max(values, key=lambda of: values[of], default=None)
-        if most and values[most] < MOSTLY * (sum(map(abs, values.values())) + abs(unnamed)):
+        if most and values[most] < MOSTLY * all_of_it:
             most = None
         together = all(flag for flag, _ in kinds)
         parts = inner if len(inner) > 1 else ()
@@ -601,12 +623,13 @@ class CauseTally:
         """Yield the parts of samples with a value in one run only."""
         n = self._paired[0].counts[name]
         means = [side.sum(name) / n if n else Fraction() for side in self._paired]
-        weights = [Fraction(-1, totals[0].counts[name]), Fraction(1, totals[1].counts[name])]
+        of_a, of_b = (side.counts[name] for side in totals)
+        weights = [Fraction(-1, of_a), Fraction(1, of_b)]
         kinds: defaultdict[str, _PartTally] = defaultdict(_PartTally)
         for one in self.once[name]:
-            change = ClaimChange(
-                Why("score"), (one.value - means[one.is_b]) * weights[one.is_b], run="ab"[one.is_b]
-            )
+            deviation = one.value - means[one.is_b]
+            run: Literal["a", "b"] = "b" if one.is_b else "a"
+            change = ClaimChange(Why("score"), deviation * weights[one.is_b], run=run)
             kinds[one.why].add(one.id, change, one.order, 0)
         inner = tuple(part.part("score", name=reason) for reason, part in kinds.items())
         if len(inner) == 1:
@@ -632,7 +655,8 @@ class CauseTally:
             shared = [one.value for one in self.once[name] if one.is_b == is_b]
             count = side.counts[name] - n - len(shared)
             mean = paired.sum(name) / n if n else Fraction()
-            found.append((count, side.sum(name) - paired.sum(name) - sum(shared) - count * mean))
+            of_lone = side.sum(name) - paired.sum(name) - sum(shared)
+            found.append((count, of_lone - count * mean))
         return found
 
 
@@ -666,7 +690,7 @@ class CauseRow(NamedTuple):
 
 
 def rows(
-    parts: Iterable[CausePart], difference: float | None, change: float | None
+    parts: Iterable[CausePart], difference: float | None, change: float | None, digits: int
 ) -> list[CauseRow]:
     """Return the rows of a table of causes; the rounded figures add up too, and those inside a row
     to that row.
@@ -675,27 +699,39 @@ def rows(
         parts: The parts of one metric.
         difference: The paired difference, the sum of all causes but `UNPAIRED`.
         change: The difference of the two means, the sum of all causes.
+        digits: Decimals of the figures.
     """
     parts = list(parts)
+    digits = digits_of_sum((difference or 0.0, change or 0.0), digits)
     paired = [part for part in parts if part.cause not in UNPAIRED]
     others = [part for part in parts if part.cause in UNPAIRED]
-    found = _rows(paired, difference or 0.0)
+    found = _rows(paired, difference or 0.0, digits)
     samples = "samples with a score in both runs"
+    # Samples of one run only move the two means and not the paired difference, so that the column
+    # has a sum on the way, the paired difference, to which their rows are added.
     if others:
-        found.append(CauseRow(samples if paired else f"{samples}: no change", signed(difference)))
-        found += _rows(others, change or 0.0, difference or 0.0)
-    return [*found, CauseRow("all", signed(change))] if found else []
+        words = samples if paired else f"{samples}: no change"
+        found.append(CauseRow(words, signed(difference, digits)))
+        found += _rows(others, change or 0.0, digits, difference or 0.0)
+    return [*found, CauseRow("all", signed(change, digits))] if found else []
 
 
-def _rows(parts: Sequence[CausePart], total: float, start: float = 0.0) -> list[CauseRow]:
+def _rows(
+    parts: Sequence[CausePart], total: float, digits: int, start: float = 0.0
+) -> list[CauseRow]:
     found = []
-    for part, figure in zip(
-        parts, adding_up([part.value for part in parts], total, start), strict=True
-    ):
+    figures = adding_up([part.value for part in parts], total, start, digits)
+    for part, figure in zip(parts, figures, strict=True):
         found.append(CauseRow(part.words, figure, part))
-        inner = adding_up([one.value for one in part.parts], float(figure))
+        inner = adding_up([one.value for one in part.parts], float(figure), digits=digits)
         found += [
-            CauseRow(one.kind, of, one, True) for one, of in zip(part.parts, inner, strict=True)
+            CauseRow(
+                one.kind,
+                of,
+                one,
+                True,
+            )
+            for one, of in zip(part.parts, inner, strict=True)
         ]
     return found
 

@@ -6,11 +6,13 @@ from __future__ import annotations
 import itertools
 from array import array
 from collections import Counter, deque
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, Protocol, Self, TypeVar
 
 from claimeval.evaluation.manifest import Manifest
+from claimeval.evaluation.summary import Summary
 from claimeval.metrics.flips import (
     ClaimPair,
     Flip,
@@ -34,6 +36,7 @@ from claimeval.runs.drift import RelabeledTally
 from claimeval.runs.inputs import Facts, Inputs
 from claimeval.runs.notes import open_to_doubt
 from claimeval.runs.overview import (
+    ContradictedAnswers,
     DiscordantCounts,
     MetricComparison,
     Overview,
@@ -205,7 +208,7 @@ def differences(
             one.
     """
     runs = RunResults.of(a), RunResults.of(b)
-    if by:
+    if by is not None:
         check_field(by, (result.sample for result in runs[0].scored()))
     builder = ComparisonBuilder(a, b, cluster, by)
     pairs = SharedSamples(b, [run.scored() for run in runs], builder.paired_by)
@@ -228,7 +231,9 @@ class PairedValues:
         self._cluster = cluster
         self.causes = CauseTally(causes, metrics)
         self.ids: list[str] = []
-        self.clusters = array("q")
+        self._clusters = array("q")
+        self._same: dict[int, int] = {}
+        """Clusters of run b by the one of run a that they are the same as."""
         self.values: dict[str, Pairs] = {name: [] for name in metrics}
         self.units: dict[str, str] = {}
 
@@ -240,7 +245,9 @@ class PairedValues:
         """
         a, b = pair
         self.ids.append(a.id)
-        self.clusters.append(cluster_of(a.sample, self._cluster))
+        self._clusters.append(cluster_of(a.sample, self._cluster))
+        if inputs:
+            self._join(self._clusters[-1], cluster_of(b.sample, self._cluster))
         for name, values in self.values.items():
             if name not in a.scores or name not in b.scores:
                 raise DataError(
@@ -250,6 +257,27 @@ class PairedValues:
             self.units[name] = score.unit
             values.append((score.value, b.scores[name].value))
         return self.causes.add(a.id, a.scores, b.scores, inputs)
+
+    def _join(self, a: int, b: int) -> None:
+        """Make two clusters one. Where only run a has the conversation before the questions, the
+        samples are clusters in either order of the runs."""
+        if (first := self._root(a)) != (second := self._root(b)):
+            self._same[second] = first
+
+    def _root(self, cluster: int) -> int:
+        while cluster in self._same:
+            cluster = self._same[cluster]
+        return cluster
+
+    @cached_property
+    def clusters(self) -> list[int]:
+        """The cluster of each sample, once all are added."""
+        return [self._root(cluster) for cluster in self._clusters]
+
+    @property
+    def known(self) -> set[int]:
+        """The clusters of all samples in either run."""
+        return {*self._clusters, *self._same}
 
     def explained(self, totals: tuple[Totals, Totals]) -> list[MetricComparison]:
         """Return a comparison for each metric with its causes; `totals` are over all samples of
@@ -310,6 +338,7 @@ class ComparisonBuilder:
         self._facts: list[Facts] = []
         self._facets = SliceTally((), None)
         self._other_texts = self._other_claims = 0
+        # Words of two scales are compared by what they count as, since a 2 of 3 is no 2 of 5.
         graded = before.panel.scale.ordered and before.panel.scale == after.panel.scale
         self._tally = FlipTally(
             {(one.claims_of, one.against) for one in names.values() if one}, graded=graded
@@ -317,6 +346,8 @@ class ComparisonBuilder:
         self._relabeled = RelabeledTally(graded=graded)
         self._flips: list[Flip] = []
         """The first claims that flipped."""
+        self._contradicted = Counter[tuple[bool, bool]]()
+        """Samples by whether the answer of each run has a contradicted claim."""
 
     def add(self, pair: Pair[T], full: Callable[[int], SampleResult]) -> PairChanges:
         """Add a sample and return its changes; `full` gives the result of a run with verdicts,
@@ -324,7 +355,7 @@ class ComparisonBuilder:
         a, b = pair
         for ids, result in zip(self._in_both, pair, strict=True):
             ids.add(result.id)
-        if self._by:
+        if self._by is not None:
             value = value_of(a.sample, self._by) or ""
             self._slices.setdefault(value, []).append(len(self._paired.ids))
         if self._sliced:
@@ -333,6 +364,7 @@ class ComparisonBuilder:
         inputs = Inputs(a, b, full)
         causes = self._paired.add(pair, inputs if changed else None)
         self._facts.append(Facts.of(inputs))
+        self._contradicted[_is_contradicted(a), _is_contradicted(b)] += 1
         self._facets.add(b.sample, {})
         documents = sorted(self._facts[-1].documents)
         if a.sample != b.sample:
@@ -344,12 +376,9 @@ class ComparisonBuilder:
         flips = self._tally.add(pairs)
         if changed:
             self._relabeled.add(inputs, pairs)
+        # Verdicts, most of a line of results, are read for the claims that are listed alone.
         if flips and len(self._flips) < SHOWN:
-            flipped = {(one.claim.id, one.a.evidence) for one in flips[: SHOWN - len(self._flips)]}
-            explained = claim_pairs(a, *(assessments_by_text(full(run)) for run in (0, 1)))
-            self._flips += [
-                flip(a, one) for one in explained if (one.claim.id, one.a.evidence) in flipped
-            ]
+            self._flips += _explained(a, flips[: SHOWN - len(self._flips)], full)
         claims = ([(claim.id, claim.text) for claim in result.claims] for result in pair)
         self._other_claims += changed and next(claims) != next(claims)
         return PairChanges(flips, causes, documents)
@@ -378,19 +407,15 @@ class ComparisonBuilder:
         a, b = (folder.resolve().name for folder in self.folders)
         summaries = [load_summary(folder) for folder in self.folders]
         shared = len(self._paired.ids)
-        check_paired(shared, (summaries[0].samples, summaries[1].samples), (a, b))
+        check_paired(
+            shared,
+            (summaries[0].samples, summaries[1].samples),
+            (a, b),
+        )
         attached_metrics, attached_settings = _attached(
             *self.folders, self.paired_by, self._requested_cluster
         )
-        metrics = self._paired.explained(totals)
-        for place, metric in enumerate(metrics):
-            if (of := self._paired.metrics[metric.metric]) and (
-                counts := self._tally.discordant(of.claims_of, of.against)
-            ):
-                once = DiscordantCounts(
-                    only_a=counts[0], only_b=counts[1], p=mcnemar_exact(*counts)
-                )
-                metrics[place] = metric.model_copy(update={"discordant": once})
+        metrics = [self._with_flips(metric) for metric in self._paired.explained(totals)]
         names = joint_names(
             [(metric.source, metric.metric) for metric in attached_metrics], self._paired.values
         )
@@ -404,9 +429,14 @@ class ComparisonBuilder:
                 f" {metric_names[1]}"
             )
         if chosen is not None:
-            metrics = [m for m in metrics if {m.metric, m.metric.rpartition("/")[2]} & set(chosen)]
+            # A metric is named with its source or without.
+            metrics = [
+                m for m in metrics if m.metric in chosen or m.metric.rpartition("/")[2] in chosen
+            ]
+        # After the choice: one metric that is asked for alone keeps its own p, as in a trend.
         metrics = adjusted(metrics)
         settings = (*changed_settings(*self._manifests), *attached_settings)
+        # Imported here, so that other commands work without the file (`tests/test_leaves.py`).
         from claimeval.runs.culprit import Case
 
         return PairedRuns(
@@ -421,21 +451,19 @@ class ComparisonBuilder:
             changed_texts=self._other_texts,
             changed_claims=self._other_claims,
             settings=settings,
-            abstained=tuple(
-                f"{run}: {doubt}. The difference says little."
-                for run, summary in zip("ab", summaries, strict=True)
-                if (
-                    doubt := open_to_doubt(
-                        {n: m for n, m in summary.metrics.items() if n in self._paired.values}
-                    )
-                )
-            ),
+            abstained=tuple(self._doubts(summaries)),
             metrics=tuple(metrics),
             by=self._by_value(chosen),
             by_rank=self._by_rank(len(self._paired.ids)),
             slices=tuple(map(self._sliced.changes, self._sliced.fields)) if self._sliced else (),
             **self._tally.counts()._asdict(),
             flips=tuple(self._flips),
+            contradicted=ContradictedAnswers(
+                a=sum(count for (of_a, _), count in self._contradicted.items() if of_a),
+                b=sum(count for (_, of_b), count in self._contradicted.items() if of_b),
+                only_a=self._contradicted[True, False],
+                only_b=self._contradicted[False, True],
+            ),
             culprit=Case(
                 self._facts,
                 self._facets.facets(),
@@ -449,17 +477,36 @@ class ComparisonBuilder:
             ).culprit(),
         )
 
+    def _with_flips(self, metric: MetricComparison) -> MetricComparison:
+        """Return a comparison with the test of the claims that count in one run only, if the metric
+        is over claims and the runs share some."""
+        of = self._paired.metrics[metric.metric]
+        counts = self._tally.discordant(of.claims_of, of.against) if of else None
+        if not counts:
+            return metric
+        once = DiscordantCounts(
+            only_a=counts[0],
+            only_b=counts[1],
+            p=mcnemar_exact(*counts),
+        )
+        return metric.model_copy(update={"discordant": once})
+
+    def _doubts(self, summaries: Iterable[Summary]) -> Iterator[str]:
+        """Yield a caution for each run whose judges abstained or were divided on many claims."""
+        for run, summary in zip("ab", summaries, strict=True):
+            metrics = {n: m for n, m in summary.metrics.items() if n in self._paired.values}
+            if doubt := open_to_doubt(metrics):
+                yield f"{run}: {doubt}. The difference says little."
+
     def _repeated(self) -> tuple[int, int]:
         """Return how many samples of only one run repeat a question of both."""
-        known = set(self._paired.clusters)
-        a, b = (
-            sum(
-                one.id not in ids and cluster_of(one.sample, self._cluster) in known
-                for one in RunResults.of(folder).scored()
-            )
-            for folder, ids in zip(self.folders, self._in_both, strict=True)
-        )
-        return a, b
+        known = self._paired.known
+        again = [0, 0]
+        for run, ids in enumerate(self._in_both):
+            for one in RunResults.of(self.folders[run]).scored():
+                if one.id not in ids:
+                    again[run] += cluster_of(one.sample, self._cluster) in known
+        return again[0], again[1]
 
     def _by_value(self, chosen: Collection[str] | None) -> dict[str, tuple[MetricComparison, ...]]:
         found = {
@@ -470,19 +517,29 @@ class ComparisonBuilder:
         for metrics in found.values():
             counts.update({metric.metric: metric.n for metric in metrics})
         tested = iter(adjusted(list(itertools.chain.from_iterable(found.values()))))
-        return {
-            value: tuple(
-                (
-                    m
-                    if m.difference.value is None
-                    else m.model_copy(
-                        update={"contribution": m.difference.value * m.n / counts[m.metric]}
-                    )
-                )
-                for m in itertools.islice(tested, len(metrics))
-            )
-            for value, metrics in found.items()
-        }
+        by_value: dict[str, tuple[MetricComparison, ...]] = {}
+        for value, metrics in found.items():
+            of_value = itertools.islice(tested, len(metrics))
+            by_value[value] = tuple(_contributing(one, counts[one.metric]) for one in of_value)
+        return by_value
+
+
+def _contributing(metric: MetricComparison, samples: int) -> MetricComparison:
+    """Return the comparison of a slice with what it adds to the difference over all samples, of
+    which there are so many."""
+    of_slice = metric.difference.value
+    if of_slice is None:
+        return metric
+    return metric.model_copy(update={"contribution": of_slice * metric.n / samples})
+
+
+def _explained(
+    a: ScoredSample, flips: Iterable[ClaimPair], full: Callable[[int], SampleResult]
+) -> list[Flip]:
+    """Return flipped claims with their verdicts, which `full` reads of each run."""
+    flipped = {(one.claim.id, one.a.evidence) for one in flips}
+    pairs = claim_pairs(a, *(assessments_by_text(full(run)) for run in (0, 1)))
+    return [flip(a, one) for one in pairs if (one.claim.id, one.a.evidence) in flipped]
 
 
 def source_of(manifest: Manifest) -> str:
@@ -526,7 +583,7 @@ def _attached(
     for job in (job for job in in_a if job in in_b):
         folders = in_a[job], in_b[job]
         before, after = map(load_manifest, folders)
-        # the data of attached runs are the two runs themselves
+        # The data of attached runs are the two runs themselves.
         settings += [
             f"{job}, {line}"
             for line in changed_settings(before, after)
@@ -549,6 +606,12 @@ def _texts(result: ScoredSample) -> tuple[object, ...]:
     return sample.question, sample.answer, contexts, sample.reference_answers, sample.evidence
 
 
+def _is_contradicted(result: ScoredSample) -> bool:
+    """Return whether a claim of the answer is contradicted by what it was assessed against."""
+    found = {one.subject for one in result.labels if one.label == "contradicted"}
+    return any(claim.of == "answer" and claim.id in found for claim in result.claims)
+
+
 def _labels(result: ScoredSample) -> list[tuple[object, ...]]:
     """Return the labels of claims without the verdicts behind them."""
     return [(a.subject, a.against, a.document, a.label, a.positive, a.tied) for a in result.labels]
@@ -565,23 +628,27 @@ def _prompt_names(manifest: Manifest) -> dict[str, str]:
     return {step: ", ".join(prompts) for step, prompts in by_step.items()}
 
 
+def _settings(manifest: Manifest) -> dict[str, str]:
+    """Return the settings of a run in words, by name."""
+    return {
+        "data": data_name(manifest) or "given in Python",
+        "judges": ", ".join(judge.name for judge in manifest.judges),
+        "extractor": manifest.extractor.name if manifest.extractor else "none",
+        **_prompt_names(manifest),
+        "metrics": ", ".join(manifest.names),
+        "documents": "one by one" if manifest.panel.per_document is True else "together",
+        **{name: str(value) for name, value in manifest.settings.items()},
+    }
+
+
 def changed_settings(a: Manifest, b: Manifest) -> Iterator[str]:
     """Yield the settings that differ between two manifests, in words."""
-    before, after = (
-        {
-            "data": data_name(manifest) or "given in Python",
-            "judges": ", ".join(judge.name for judge in manifest.judges),
-            "extractor": manifest.extractor.name if manifest.extractor else "none",
-            **_prompt_names(manifest),
-            "metrics": ", ".join(manifest.names),
-            "documents": "one by one" if manifest.panel.per_document is True else "together",
-            **{name: str(value) for name, value in manifest.settings.items()},
-        }
-        for manifest in (a, b)
-    )
+    before = _settings(a)
+    after = _settings(b)
     for name in dict.fromkeys([*before, *after]):
         if before.get(name) != after.get(name):
             yield f"{name}: {before.get(name, 'none')} → {after.get(name, 'none')}"
     same_names = before["judges"] == after["judges"] and before["extractor"] == after["extractor"]
+    # A panel file may give a judge another temperature under the same name.
     if same_names and (a.judges, a.extractor) != (b.judges, b.extractor):
         yield "judges: same names, other settings"

@@ -62,6 +62,8 @@ from claimeval.types.records import Assessment, Record, SampleResult
 
 Method = Literal["auto", "rogan-gladen"]
 Control = Literal["label", "probability"]
+Unit = Literal["claim", "sample", "answer"]
+# What intervals cover is simulated from 30 labels on (`benchmarks/label_draws.py --single`).
 FEW = 30
 LEAST = 15
 """Effective number of labels below which a note says that they are few, and below which there is no
@@ -95,7 +97,7 @@ class Correction(Record):
 
     metric: str
     method: str
-    unit: Literal["claim", "sample", "answer"]
+    unit: Unit
     """Whether the share of supported claims is corrected, the share of samples whose claims are all
     supported, or the mean rating of answers."""
     items: int
@@ -120,6 +122,14 @@ class Correction(Record):
     their mean."""
 
     @property
+    def too_few(self) -> bool:
+        """Whether there are too few labels for an interval."""
+        score = self.macro or self.micro
+        least = LEAST if self.equal else FEW
+        # Rogan and Gladen's labels are of other data, which has no questions to count.
+        return self.method != "rogan-gladen" and score.effective < least
+
+    @property
     def by_probability(self) -> bool:
         """Whether a score is corrected with the probabilities that the judges state."""
         scores = [score for score in (self.macro, self.micro) if score]
@@ -131,37 +141,13 @@ class Correction(Record):
         """What to know before using the numbers: the command prints the same, and `correct` warns
         of it."""
         notes = [self.strays.words()] if self.strays.unmatched else []
-        share = self.micro.people.value
         scores = [score for score in (self.macro, self.micro) if score]
         effective = min(score.effective for score in scores)
-        going_on = f"`claimeval annotate RUN{self.options}"
-        drawing = f"RUN/annotation/{self.metric}"
-        grown = f"{going_on} --n {max(100, 2 * self.labeled)}`"
+        # Rogan and Gladen's labels are of other data, which has no questions to count.
         if self.method != "rogan-gladen" and effective < FEW:
-            labels = (
-                f"{number_of(self.labeled, 'label')} {'counts' if self.labeled == 1 else 'count'}"
-            )
-            count_as = f"{labels} as {effective:.0f} of different questions and equal weight"
-            more = grown
-            if self.design == "uncertainty":
-                files = f"{drawing}.json and {drawing}.labels.jsonl"
-                more = (
-                    f"a draw by uncertainty does not grow: move {files} elsewhere, then {going_on}`"
-                )
-            notes.append(f"{count_as}: label {FEW} or more ({more})")
-        if share in (0.0, 1.0) and self.unit == "answer":
-            notes.append(
-                f"all {self.labeled} labels are the same word, so they do not show where the"
-                " judges err"
-            )
-        elif share in (0.0, 1.0):
-            label = "supported" if share else "not supported"
-            anew = "" if self.design in (None, "label") else f"move {drawing}.json elsewhere, then "
-            by_label = grown if self.design == "label" else f"{going_on} --design label`"
-            notes.append(
-                f"all {self.labeled} labels say {label}, so they do not show where the judges err; "
-                f"{anew}{by_label} draws claims of every label"
-            )
+            notes.append(self._few_labels(effective))
+        if self.micro.people.value in (0.0, 1.0):
+            notes.append(self._equal_labels)
         if not self.equal:
             notes.append(
                 "the labels were not drawn evenly: intervals are wider than those of an even draw"
@@ -171,9 +157,53 @@ class Correction(Record):
             notes.append(f"labels {words}")
         others = self.unmatched - self.strays.unmatched
         if others:
-            what = "rated answer" if self.unit == "answer" else f"judged claim of {self.metric}"
-            notes.append(f"{number_of(others, 'label')} of no {what}")
+            notes.append(f"{number_of(others, 'label')} of no {_item(self.unit, self.metric)}")
         return tuple(notes)
+
+    @property
+    def _going_on(self) -> str:
+        """The beginning of the command that labels more."""
+        return f"`claimeval annotate RUN{self.options}"
+
+    @property
+    def _grown(self) -> str:
+        """The command that labels more of the same draw."""
+        return f"{self._going_on} --n {max(100, 2 * self.labeled)}`"
+
+    def _few_labels(self, effective: float) -> str:
+        """Return what to do about few labels; `effective` is what they count as."""
+        labels = f"{number_of(self.labeled, 'label')} {'counts' if self.labeled == 1 else 'count'}"
+        more = self._grown
+        if self.design == "uncertainty":
+            drawing = f"RUN/annotation/{self.metric}"
+            more = (
+                f"a draw by uncertainty does not grow: move {drawing}.json and"
+                f" {drawing}.labels.jsonl elsewhere, then {self._going_on}`"
+            )
+        return (
+            f"{labels} as {effective:.0f} of different questions and equal weight: label {FEW} or"
+            f" more ({more})"
+        )
+
+    @property
+    def _equal_labels(self) -> str:
+        """What to do about labels that are all the same."""
+        if self.unit == "answer":
+            return (
+                f"all {self.labeled} labels are the same word, so they do not show where the"
+                " judges err"
+            )
+        label = "supported" if self.micro.people.value else "not supported"
+        by_label = f"{self._going_on} --design label`"
+        if self.design == "label":
+            by_label = self._grown
+        elif self.design:
+            # `annotate` draws nothing over a draw of another design.
+            by_label = f"move RUN/annotation/{self.metric}.json elsewhere, then {by_label}"
+        return (
+            f"all {self.labeled} labels say {label}, so they do not show where the judges err;"
+            f" {by_label} draws claims of every label"
+        )
 
     def _repr_html_(self) -> str:
         from claimeval.runs.views import agreement, notebook
@@ -188,14 +218,25 @@ class Correction(Record):
     __str__ = __repr__
 
 
-def labels_of(run: Path, file: Path | None, metric: str | None) -> LabelFile:
-    """Return the labels of the file, else those from `annotate`, else those that the run was
-    imported with."""
+def labels_of(
+    run: Path, file: Path | None, metric: str | None, sheet: str | None = None
+) -> LabelFile:
+    """Return the labels of a file, of `annotate`, or those that the run was imported with.
+
+    Args:
+        run: The run directory.
+        file: The file with labels; None for those in the run directory.
+        metric: The metric that is labeled; None for the only one.
+        sheet: The sheet, if the file is a workbook with several.
+
+    Raises:
+        UsageError: There are no labels yet.
+    """
     row, question = labeled_metric(run, metric)
     words = question.scale.words if question else ()
     parts = load_manifest(run).evidence
     labels = (
-        LabelFile(file, words=words, parts=parts, place=LabelPlaces(run))
+        LabelFile(file, words=words, parts=parts, place=LabelPlaces(run), sheet=sheet)
         if file
         else labels_in(run, row.name, words, parts)
     )
@@ -291,6 +332,7 @@ class _CorrectionData:
             if drawn is not None
         ]
         share = sum(label is not None for label in labels) / max(1, len(labels))
+        # With one probability for all, labels beside the draw are as random as those in it.
         if not share or len({*self.probabilities} - {None}) == 1:
             return None
         undrawn = sum(label is not None for label in self.human) - sum(
@@ -335,14 +377,10 @@ def correct(
     draw = drawn(run, row.name)
     by_sample, aside = _random(labels)
     by = cluster_field(run, cluster)
-    counted = itertools.chain.from_iterable(by_sample.values())
-    of_samples = bool(by_sample and not question) and all(label.of_sample for label in counted)
-    unit: Literal["claim", "sample", "answer"] = "claim"
+    unit = _unit(question, by_sample)
     if question:
-        unit = "answer"
         items = _answers(run, row, question.panel, by_sample, draw, by)
-    elif of_samples:
-        unit = "sample"
+    elif unit == "sample":
         items = _samples(run, row, by_sample, by)
     else:
         items = _claims(run, row, by_sample, draw, by)
@@ -352,19 +390,19 @@ def correct(
             "rogan-gladen takes all labels as equally likely, and these were drawn unevenly; use"
             " auto"
         )
-    counts = items.counts.model_copy(update={"disputed": aside[DISPUTED], "seen": aside[SEEN]})
-    if isinstance(labels, LabelFile):
-        counts = counts.model_copy(update={"blank": labels.blank, "undecided": labels.undecided})
+    counts = _counts(items, aside, labels)
     strays = items.strays.counted
     strays.check(run, limited=load_manifest(run).data.limit is not None)
-    if not any(label is not None for label in items.human):
+    if all(label is None for label in items.human):
         what = counts.words() or f"{items.unmatched} labels read"
-        about = "a rated answer" if question else f"a judged claim of {row.name}"
-        raise UsageError(f"none of the labels is about {about} ({what})")
+        raise UsageError(f"none of the labels is about a {_item(unit, row.name)} ({what})")
     equal = _are_equal(probabilities, items.human)
     macro = None
     if unit == "claim" and method != "rogan-gladen":
-        macro = _weighted(items, items.weights, probabilities)
+        # The scores of samples have an interval of their own, as in the run.
+        judged = Estimate.of(mean_interval(items.scores, clusters=items.score_clusters))
+        of_samples = _weighted(items, items.weights, probabilities)
+        macro = _score(*of_samples, equal=equal, judged=judged)
     micro, control = _micro(items, method, None if equal else probabilities)
     return Correction(
         metric=row.name,
@@ -378,7 +416,7 @@ def correct(
         unmatched=items.unmatched,
         strays=strays,
         labels=counts,
-        macro=_score(*macro, equal=equal, judged=_mean_score(items)) if macro else None,
+        macro=macro,
         micro=_score(micro, control, equal=equal),
     )
 
@@ -396,6 +434,30 @@ def _random(
         else:
             by_sample[label.sample].append(label)
     return by_sample, aside
+
+
+def _unit(question: QuestionRecord | None, by_sample: _BySample) -> Unit:
+    """Return what is corrected: claims, samples if all labels are about whole ones, or answers."""
+    if question:
+        return "answer"
+    labels = list(itertools.chain.from_iterable(by_sample.values()))
+    return "sample" if labels and all(label.of_sample for label in labels) else "claim"
+
+
+def _item(unit: Unit, metric: str) -> str:
+    """Return what a label is about, in words."""
+    return "rated answer" if unit == "answer" else f"judged claim of {metric}"
+
+
+def _counts(
+    items: _CorrectionData, aside: Mapping[str, int], labels: Iterable[HumanLabel]
+) -> HumanLabelCounts:
+    """Return the counts of the labels of the items, of those that were left out by design, and of
+    the rows of a file without a label."""
+    counts = items.counts.model_copy(update={"disputed": aside[DISPUTED], "seen": aside[SEEN]})
+    if isinstance(labels, LabelFile):
+        return counts.model_copy(update={"blank": labels.blank, "undecided": labels.undecided})
+    return counts
 
 
 def _check_is_share(question: QuestionRecord) -> None:
@@ -421,11 +483,6 @@ def _options(run: Path, metric: str, draw: ClaimDraw | None) -> str:
     by_label = " --design label" if draw and draw.design == "label" else ""
     seed = f" --seed {draw.seed}" if draw and draw.seed and draw.design != "uncertainty" else ""
     return (f" --metric {metric}" if several else "") + by_label + seed
-
-
-def _mean_score(items: _CorrectionData) -> Estimate:
-    """Return the mean of the samples' scores with the interval that the run has."""
-    return Estimate.of(mean_interval(items.scores, clusters=items.score_clusters))
 
 
 def _score(
@@ -466,6 +523,7 @@ def _controlled(
     by_probability = estimate(values)
     if _width(by_probability.corrected) >= _width(by_label.corrected):
         return by_label, "label"
+    # The score by the judges alone is that of the run, whatever corrects it.
     return replace(by_probability, judge=by_label.judge), "probability"
 
 
@@ -523,6 +581,7 @@ def _claims(
             if not label.of_sample and claims.isdisjoint(named):
                 items.strays.add("no_item", [label.sample])
             meant = named if _fits(label, metric) else []
+            # A label of a passage is about several claims, and is one label all the same.
             items.unmatched -= bool(judged.keys() & meant)
             for claim_id in meant:
                 about.setdefault(claim_id, []).append(label)

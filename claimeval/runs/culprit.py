@@ -37,9 +37,10 @@ from claimeval.runs.drift import CHANCE as DRIFT
 from claimeval.runs.drift import Relabeled, served_otherwise
 from claimeval.runs.input_changes import NAMED, InputChanges, most_frequent, quoted
 from claimeval.runs.inputs import Facts, Kind
+from claimeval.runs.judge_and_inputs import InputsPart, JudgeAndInputs, kinds_read, split
 from claimeval.runs.slices import Facet
 from claimeval.statistics import holm
-from claimeval.statistics.formatting import decimal, number_of, p_value, signed
+from claimeval.statistics.formatting import DIGITS, decimal, digits_of, number_of, p_value, signed
 from claimeval.statistics.intervals import sign_flip_test
 
 T = TypeVar("T")
@@ -77,8 +78,11 @@ REASONS = {
     "question": "because the questions or their history changed, in {asked}",
 }
 """What is said of a cause that is described in one way."""
-ALSO = 0.25
-"""Share of a difference from which a second cause is named beside the first."""
+ALSO = 0.1
+"""Share of a difference from which a second cause that is beyond chance is named too."""
+APART = 0.5
+"""Share of a difference from which the judging, or the inputs, may be a reason for it although they
+are not beyond chance."""
 JUDGE = 0.01
 """Largest probability of a judge that did not change, below which it is said to have changed where
 a metric differs surely and other labels on the same claims and evidence make most of it."""
@@ -120,7 +124,7 @@ class _SampleGroup(NamedTuple):
     def words(self) -> str:
         """What defines the group, and how the metric moved."""
         what = GROUPS[self.kind].format(self.name)
-        moved = _moved(self.metric, self.mean, 2)
+        moved = _moved(self.metric, self.mean)
         return f"{what} for {number_of(len(self.samples), 'question')}, and their {moved}"
 
 
@@ -150,11 +154,17 @@ class Case:
         found = self._unfinished()
         if not found:
             found = self._among_shared()
+            # Means over other questions are no comparison: where run b lacks 24 of 120, this comes
+            # first, and the rest is about the 96 in both.
             if first := self._unshared():
                 over = f"{first} Over the {self._n:,} in both"
                 sentence = re.sub(r"^(No|Run) ", lambda word: word[0].lower(), found.sentence)
                 found = found.model_copy(update={"sentence": f"{over}, {sentence}"})
-        if self._judge_changed and self._judge_changed not in found.sentence:
+        # A provider that serves another model moves scores also where a prompt or the answers
+        # changed (`served_model_and_answers` in `benchmarks/culprit.py`), so it is said beside any
+        # other cause.
+        _, _, served = self._judge_changed.partition(": ")
+        if served and served not in found.sentence:
             sentence = f"{found.sentence.removesuffix('.')}; {self._judge_changed}."
             found = found.model_copy(update={"sentence": sentence})
         return found
@@ -243,13 +253,39 @@ class Case:
         return _cut([line for line in self.settings if line.startswith("extract")])
 
     @cached_property
+    def _served(self) -> tuple[str, ...]:
+        """The judges whose servers named other models, in words."""
+        before, after = ((manifest, summary) for _, manifest, summary in self.runs)
+        return served_otherwise(before, after)
+
+    @cached_property
     def _judge_changed(self) -> str:
         """Whether the judge behind a name changed, in words; empty if nothing shows it."""
-        before, after = ((manifest, summary) for _, manifest, summary in self.runs)
-        if served := served_otherwise(before, after):
-            return "; ".join(served)
-        # other settings are said by themselves, and move labels one way
+        if self._served:
+            return "; ".join(self._served)
+        # Other settings are said by themselves, and move labels one way.
         return "" if self._judging else self._moved_one_way(DRIFT)
+
+    def _other_judging(self, chance: float = DRIFT) -> str:
+        """Return what changed in the judging, in words that follow "because"; empty if nothing
+        shows that anything did. `chance` is for labels that moved one way."""
+        found = []
+        if self._judging:
+            found.append(f"the judging changed ({'; '.join(self._judging)})")
+        if self._extraction:
+            found.append(f"the extraction changed ({'; '.join(self._extraction)})")
+        if changed := self._judge_changed or (not found and self._moved_one_way(chance)):
+            what, _, shown = changed.partition(": ")
+            found.append(f"{what} ({shown})")
+        return " and ".join(found)
+
+    @property
+    def _unsteady(self) -> str:
+        """What gives other values for the same inputs and settings."""
+        if any(manifest.judges for _, manifest, _ in self.runs):
+            return "the judges disagree with themselves"
+        # A function keeps its name when its code changes.
+        return "the metrics, which ask no judge, have other values"
 
     def _moved_one_way(self, chance: float) -> str:
         """Return that the judge changed, if labels of the same claims and evidence moved one way
@@ -285,7 +321,11 @@ class Case:
     # what makes a comparison of means misleading
 
     def _unfinished(self) -> Culprit | None:
-        for letter, (_, manifest, summary) in zip("ba", reversed(self.runs), strict=True):
+        for letter, (_, manifest, summary) in zip(
+            "ba",
+            reversed(self.runs),
+            strict=True,
+        ):
             if not summary.complete:
                 planned = max(manifest.data.samples or 0, *(one.samples for *_, one in self.runs))
                 of = f" of {planned:,}" if planned > summary.samples else ""
@@ -309,7 +349,14 @@ class Case:
         """The same, without those that repeat a question of both runs."""
         if not any(self._alone):
             return 0, 0
-        a, b = (count - again for count, again in zip(self._alone, self.repeated(), strict=True))
+        a, b = (
+            count - again
+            for count, again in zip(
+                self._alone,
+                self.repeated(),
+                strict=True,
+            )
+        )
         return a, b
 
     def _unshared(self) -> str:
@@ -328,15 +375,14 @@ class Case:
     def _more(self, sides: Sequence[Sequence[T]]) -> tuple[int, Sequence[T]]:
         """Return the run that has more of something, and what it has; nothing if they are few."""
         run = int(len(sides[1]) >= len(sides[0]))
-        return run, sides[run] if self._many(len(sides[run]) - len(sides[1 - run])) else ()
+        more = len(sides[run]) - len(sides[1 - run])
+        are_many = more >= max(2, GATE * self._n)
+        return run, sides[run] if are_many else ()
 
     def _lacking(self, answer: str) -> tuple[int, Sequence[int]]:
         """Return the run that lacks more answers, and its samples."""
         found = [(of.lacking, i) for i, of in enumerate(self.facts) if of.answer == answer]
         return self._more([[i for lacking, i in found if lacking == run] for run in (0, 1)])
-
-    def _many(self, count: int) -> bool:
-        return count >= max(2, GATE * self._n)
 
     def _missing(self) -> Culprit | None:
         run, samples = self._lacking("missing")
@@ -350,7 +396,7 @@ class Case:
         run, samples = self._lacking("refusal")
         if not samples:
             return None
-        # the other run has a document that this one lacks
+        # A system that declines for want of a document is not to blame for declining.
         gone = sum(bool(self.facts[i].alone[1 - run]) for i in samples)
         along = ""
         if gone >= FEW * len(samples):
@@ -407,11 +453,7 @@ class Case:
             value = sum(abs(part.value) for part in metric.because if part.cause == "samples")
             if value <= max(0.01, abs(metric.change or 0.0) / 2):
                 continue
-            for run, (count, deviation) in enumerate(self.paired.causes.lone(name, self.totals)):
-                known = [one for pair in self.paired.values[name] if (one := pair[run]) is not None]
-                spread = stdev(known) if len(known) > 1 else 0.0
-                if count and abs(deviation / count) > 2.6 * spread * math.sqrt(1 + 1 / count):
-                    found.append((value, name, run, count))
+            found += [(value, name, run, count) for run, count in self._unlike_others(name)]
         if not found:
             return None
         _, name, run, count = max(found)
@@ -420,12 +462,22 @@ class Case:
         repeat = f" ({again} repeat a question)" if again else ""
         same = "does not differ beyond chance"
         if _significant(metric):
-            same = f"differs by {decimal(abs(_value(metric)))}"
+            same = f"differs by {metric.change_in_words.lstrip('+-')}"
         why = f"because of {number_of(count, 'sample')} that only run {'ab'[run]} has{repeat}"
-        text = (
-            f"{_moved(name, metric.change or 0.0)}, {why}; over the {self._n:,} in both it {same}."
-        )
+        moved = _moved(name, metric.change or 0.0, _digits(metric))
+        text = f"{moved}, {why}; over the {self._n:,} in both it {same}."
         return self._said(text, name, "samples")
+
+    def _unlike_others(self, name: str) -> Iterator[tuple[int, int]]:
+        """Yield each run whose samples that only it has differ from its others beyond chance, with
+        their number."""
+        for run, (count, deviation) in enumerate(self.paired.causes.lone(name, self.totals)):
+            known = [one for pair in self.paired.values[name] if (one := pair[run]) is not None]
+            spread = stdev(known) if len(known) > 1 else 0.0
+            # 2.6 standard deviations are a chance of 1% (`SURE`): a few samples more differ
+            # from the others by chance.
+            if count and abs(deviation / count) > 2.6 * spread * math.sqrt(1 + 1 / count):
+                yield run, count
 
     def _apart(self, first: str, cause: str, samples: Collection[int], over: str) -> Culprit:
         """Return a sentence on what is missing, and on what holds for the other samples.
@@ -447,6 +499,8 @@ class Case:
         sure = []
         for name, p in zip(means, holm(chances), strict=True):
             of_all = self.metrics[name]
+            # Without the second condition the sentence names a metric that the table beside it
+            # calls chance.
             if p < SURE and _significant(of_all) and _value(of_all) * means[name] > 0:
                 sure.append(name)
         name = max(sure, key=lambda name: abs(means[name]), default="")
@@ -459,20 +513,25 @@ class Case:
         """Return the sentence on a metric that differs surely enough to name the cause."""
         name = metric.metric
         change = _value(metric)
-        head = _moved(name, change)
+        head = _moved(name, change, _digits(metric))
         sums = defaultdict[Cause, float](float)
         for part in metric.because:
             if part.cause not in ("score", "samples"):
                 sums[part.cause] += part.value
         self._merge(name, sums)
         cause = max(sums, key=lambda cause: sums[cause] * change)
+        judging = self._other_judging(JUDGE if cause == "disagreement" else DRIFT)
+        if judging and (found := self._apportioned(metric, head, judging)):
+            return found
         if sums[cause] * change <= 0:
             return self._said(f"{head}, and no single cause explains it.", name)
         samples = self._adds(name, cause)
         if cause in ("answer", "longer", "shorter"):
+            # Of answers that changed, some happen to be longer and some shorter; `_merge` has made
+            # them one cause.
             samples = self._adds(name, "answer", "longer", "shorter")
         why, named, separate = self._why(name, cause, samples)
-        also = self._second(sums, cause, change)
+        also = self._second(name, sums, cause)
         return self._said(f"{head}, {why}{also}.", name, named, samples, separate)
 
     def _why(
@@ -484,9 +543,6 @@ class Case:
         if cause == "disagreement":
             why = self._judged_otherwise(samples)
             return why, cause if self._moved_one_way(JUDGE) or self._judge_changed else None, None
-        if cause in ("judge", "several", "label") and self._judging:
-            why, separate = self._judged(name)
-            return why, cause, separate
         if cause == "extraction":
             settings = ", though the extractor is the same"
             if self._extraction:
@@ -514,6 +570,8 @@ class Case:
         )
         changed = f"{self._retrieval(name, cause)}{self._changes.fields(samples)}"
         changed += self._place(samples)
+        # `because` is for what was computed by exchanging it alone; an answer that changed with its
+        # document was never exchanged.
         if alone < along:
             return f"where {changed}, and the answers changed together with it"
         return f"because {changed}"
@@ -526,15 +584,22 @@ class Case:
         if changed := self._judge_changed or self._moved_one_way(JUDGE):
             return f"because {changed}{beside}"
         if self._changes.none:
-            return "though inputs and settings are the same: the judges disagree with themselves"
+            return f"though inputs and settings are the same: {self._unsteady}"
         own = number_of(sum(map(bool, samples.values())), "question")
         return f"by other labels on the same texts, in {own}{beside}"
 
-    def _second(self, sums: Mapping[Cause, float], first: Cause, change: float) -> str:
-        """Return what a second cause adds, if it makes a good part of the difference."""
+    def _second(self, name: str, sums: Mapping[Cause, float], first: Cause) -> str:
+        """Return what a second cause adds, if it makes a good part of the difference and not by
+        chance."""
         others = {cause: value for cause, value in sums.items() if cause != first}
         cause = max(others, key=lambda cause: abs(others[cause]), default=None)
+        change = _value(self.metrics[name])
         if cause is None or abs(others[cause]) < ALSO * abs(change):
+            return ""
+        added = self._adds(name, cause)
+        clusters = [self.paired.clusters[i] for i in added]
+        # Labels that a judge gives otherwise by itself add up to something in every comparison.
+        if (sign_flip_test([*added.values()], clusters=clusters).p or 0) >= SURE:
             return ""
         return f"; {signed(others[cause])} of it comes from {CAUSES[cause]}"
 
@@ -568,28 +633,128 @@ class Case:
         plain = self._adds(name, "answer", "longer", "shorter")
         mean = sum(plain.get(i, 0.0) for i in same) / len(same)
         of_cause = sum(along.values()) / max(len(self._changes.having(cause)), len(along))
+        # A generator that got worse everywhere (`longer_answers_and_lost_document`) is not to be
+        # blamed on the document that some of the questions lost.
         return mean * of_cause > 0 and abs(mean) > abs(of_cause) / 2
 
-    def _judged(self, name: str) -> tuple[str, str | None]:
-        """Return what is said of other judges; if inputs differ too, with the commands that tell
-        them apart."""
-        same = [i for i, of in enumerate(self.facts) if not of.kinds]
-        what = "; ".join(self._judging)
-        inputs = self._changes.in_words()
+    # a difference for which both the judging and the inputs may be the reason
+
+    def _parts(self, name: str) -> tuple[Sequence[Kind], JudgeAndInputs | None]:
+        """Return the inputs that a metric reads, and what the judging and they add to its
+        difference."""
+        read = kinds_read(self.paired.metrics.get(name))
+        differences = {
+            i: b - a
+            for i, (a, b) in enumerate(self.paired.values.get(name, ()))
+            if a is not None and b is not None
+        }
+        parts = split(
+            differences,
+            self.facts,
+            self.paired.clusters,
+            read,
+        )
+        return read, parts
+
+    def _apportioned(self, metric: MetricComparison, head: str, judging: str) -> Culprit | None:
+        """Return the sentence on a metric where the judging changed; None if it moves nothing and
+        no setting differs."""
+        name = metric.metric
+        read, parts = self._parts(name)
+        inputs = self._changes.in_words(read)
+        own: Cause = "extraction" if self._extraction else "disagreement"
+        if self._judging:
+            own = "judge"
+        adds = self._adds(name, own, "several") if own != "disagreement" else self._adds(name, own)
+        if not inputs and own == "extraction" and not self._judging:
+            return None
         if not inputs:
-            return f"because the judging changed, not the system: {what}", None
+            return self._said(
+                f"{head}, {self._judged_alone(judging)}.",
+                name,
+                own,
+                adds,
+            )
+        separate = self._separate()
+        few = APART * abs(_value(metric))
+        if parts and parts.p < SURE and parts.beyond(SURE):
+            shares = self._shares(
+                parts,
+                judging,
+                read,
+                _digits(metric),
+            )
+            return self._said(
+                f"{head}: {shares}.",
+                name,
+                own,
+                adds,
+                separate,
+            )
+        # What is not beyond chance, and yet much of the difference, is not denied.
+        if parts and parts.p < SURE and parts.is_small("inputs", few):
+            text = f"{head}, because {judging}; inputs differ too, {inputs}, and add nothing beyond"
+            return self._said(
+                f"{text} chance.",
+                name,
+                own,
+                adds,
+                separate,
+            )
+        if parts and parts.beyond(SURE) and parts.is_small("judging", few):
+            if not (self._judging or self._extraction):
+                return None
+            with_these = self._groups_in_words(parts.beyond(SURE), read)
+            text = f"{head} with {with_these}; {judging}, which moves nothing beyond chance for the"
+            text += f" {number_of(parts.same, 'question')} with the same inputs."
+            return self._said(
+                text,
+                name,
+                "several",
+                adds,
+                separate,
+            )
+        text = f"{head} while {judging}, together with {inputs}."
+        return self._said(
+            text,
+            name,
+            "several",
+            adds,
+            separate,
+        )
+
+    def _judged_alone(self, judging: str) -> str:
+        """Return what is said where nothing that a metric reads differs but the judging."""
+        if self._judging and self._changes.none:
+            return f"because the judging changed, not the system: {'; '.join(self._judging)}"
+        if self._judging:
+            return f"because {judging}"
+        return f"because {self._judge_changed or self._moved_one_way(JUDGE)}"
+
+    def _shares(
+        self, parts: JudgeAndInputs, judging: str, read: Sequence[Kind], digits: int
+    ) -> str:
+        """Return what the judging and inputs add, in words."""
+        shares = [
+            f"about {signed(part.value, digits)} with {self._groups_in_words([part], read)}"
+            for part in parts.beyond(SURE)
+        ]
+        return " and ".join([f"about {signed(parts.judging, digits)} because {judging}", *shares])
+
+    def _groups_in_words(self, parts: Sequence[InputsPart], read: Sequence[Kind]) -> str:
+        """Return the inputs that changed in groups of samples."""
+        return " and ".join(
+            self._changes.of_group(part.kind, part.samples, answers="answer" in read)
+            for part in parts
+        )
+
+    def _separate(self) -> str | None:
+        """Return the commands that tell other judging from other inputs."""
+        if not self._judging:
+            return None
         (a, *_), (b, manifest, _) = self.runs
         judge = "claimeval", "rejudge", str(a), *_judging(manifest), "-o", f"{a}-again"
-        command = f"{join(judge)} && {join(('claimeval', 'compare', f'{a}-again', str(b)))}"
-        mean = self._test(name, same)[0]
-        if (
-            len(same) > self._n / 3 and mean / _value(self.metrics[name]) > 1 / 2
-        ):  # also where only they differ
-            return (
-                f"because the judging changed: {what}; inputs differ too: {inputs}",
-                command,
-            )
-        return f"together with other judging ({what}) and {inputs}", command
+        return f"{join(judge)} && {join(('claimeval', 'compare', f'{a}-again', str(b)))}"
 
     # no metric that differs surely
 
@@ -600,12 +765,13 @@ class Case:
         yet = "No overall difference beyond chance, yet"
         end = ""
         if _significant(metric):
-            head = (
-                f"{_moved(metric.metric, _value(metric))} (adjusted p {p_value(metric.p_adjusted)})"
-            )
+            moved = _moved(metric.metric, _value(metric), _digits(metric))
+            head = f"{moved} (adjusted p {p_value(metric.p_adjusted)})"
             yet = f"{head}, and"
             end = "; too unsure to name a cause"
         groups = [] if self._judging or self._extraction else self._groups_beyond_chance()
+        if not groups and (opposite := self._opposite(yet)):
+            return opposite
         if groups:
             first = groups[0]
             other = next(
@@ -623,6 +789,28 @@ class Case:
                 f"No difference: inputs, settings and scores{both} are the same.", metric.metric
             )
         return self._said(f"{head}{self._differing()}{end}.", metric.metric)
+
+    def _opposite(self, yet: str) -> Culprit | None:
+        """Return the sentence on a metric of which the judging and inputs move much and, as they
+        do so in opposite directions, the whole little."""
+        judging = self._other_judging()
+        found = []
+        for name in self._own if judging else ():
+            read, parts = self._parts(name)
+            # One of several metrics is picked.
+            chance = SURE / len(self._own)
+            if parts and parts.p < chance and parts.beyond(chance):
+                found.append((abs(parts.judging), name, parts, read))
+        if not found:
+            return None
+        _, name, parts, read = max(found, key=lambda one: one[0])
+        shares = self._shares(
+            parts,
+            judging,
+            read,
+            DIGITS,
+        )
+        return self._said(f"{yet} {name} moved {shares}.", name, "several")
 
     @property
     def _equal(self) -> bool:
@@ -649,7 +837,7 @@ class Case:
         if not self.relabeled.samples:
             return same
         questions = number_of(self.relabeled.samples, "question")
-        return f"{same}, and the judges disagree with themselves on {questions}"
+        return f"{same}, and {self._unsteady} on {questions}"
 
     def _groups(self) -> Iterator[_SampleGroup]:
         """Yield groups of samples that are defined by their inputs alone; a slice has those whose
@@ -658,12 +846,16 @@ class Case:
         for i, of in enumerate(self.facts):
             if not of.kinds:
                 continue
+            # A group by other documents is tested by the name of each, and answers that changed
+            # with documents are no group of their own.
             named = of.kinds - {"documents", "answer"} if "documents" in of.kinds else of.kinds
-            found: list[tuple[str, str]] = sorted([*of.documents, *((kind, "") for kind in named)])
+            keys: list[tuple[str, str]] = [*of.documents]
+            keys += [(kind, "") for kind in named]
+            keys.sort()
             for field, values, codes in self.facets:
                 if codes[i] >= 0:
-                    found.append(("slice", f"{plain_field(field)} = {values[codes[i]]}"))
-            for key in found:
+                    keys.append(("slice", f"{plain_field(field)} = {values[codes[i]]}"))
+            for key in keys:
                 groups[key].append(i)
         for (kind, name), samples in groups.items():
             for metric in self._own if len(samples) >= GROUP else ():
@@ -678,6 +870,8 @@ class Case:
         for chance, wanted in ((CHANCE, True), (GROUP_CHANCE, False)):
             family = [group for group in groups if (group.kind in RETRIEVAL) == wanted]
             adjusted = zip(holm([group.p for group in family]), family, strict=True)
+            # Documents are a family of their own: among all slices and kinds, the correction would
+            # hide a single lost document.
             if sure := [(p, -abs(group.mean), group) for p, group in adjusted if p < chance]:
                 return [group for *_, group in sorted(sure, key=lambda one: one[:2])]
         return []
@@ -690,10 +884,15 @@ class Case:
         pairs = self.paired.values.get(name)
         clusters = self.paired.clusters
         values = ((i, *pairs[i]) for i in samples) if pairs else ()
-        found = [(y - x, clusters[i]) for i, x, y in values if x is not None and y is not None]
-        differences = [difference for difference, _ in found]
-        p = sign_flip_test(differences, clusters=[cluster for _, cluster in found]).p
-        return math.fsum(differences) / max(1, len(found)), p, len(found)
+        differences: list[float] = []
+        of_values: list[int] = []
+        for i, x, y in values:
+            if x is not None and y is not None:
+                differences.append(y - x)
+                of_values.append(clusters[i])
+        p = sign_flip_test(differences, clusters=of_values).p
+        n = len(differences)
+        return math.fsum(differences) / max(1, n), p, n
 
     def _split(self, samples: Mapping[int, float]) -> Iterator[list[CauseSlice]]:
         """Yield what samples add by the values of each field, largest part first."""
@@ -730,6 +929,7 @@ class Case:
 
     def _holds(self, one: CauseSlice) -> bool:
         """Return whether a slice holds a cause, and not by chance."""
+        # A slice with 95% of the samples holds 95% of any cause.
         share = one.samples / self._n
         return one.share >= MOST and share <= FEW and share**one.affected <= BY_CHANCE
 
@@ -778,13 +978,18 @@ def _value(metric: MetricComparison) -> float:
     return metric.difference.value or 0.0
 
 
-def _moved(name: str, change: float, digits: int = 3) -> str:
+def _digits(metric: MetricComparison) -> int:
+    return digits_of(metric.difference.reported)
+
+
+def _moved(name: str, change: float, digits: int = DIGITS) -> str:
     return f"{name} {'rose' if change > 0 else 'fell'} {decimal(abs(change), digits)}"
 
 
 def _cut(settings: Sequence[str]) -> list[str]:
     """Return settings as a sentence has room for: the first two, without the addresses of
     servers."""
+    # Two servers of one model differ in nothing but their addresses, which then stay.
     short = [re.sub(r"@https?://[^\s,;]+", "", line) for line in settings]
     found = [
         new if len(set(new.partition(": ")[2].split(" → "))) > 1 else line

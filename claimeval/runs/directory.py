@@ -36,6 +36,7 @@ from claimeval.metrics.rows import METRICS
 from claimeval.metrics.scoring import MetricSummary
 from claimeval.runs import lines
 from claimeval.runs.lines import Lines, OnAccess, WrittenResult, compress
+from claimeval.statistics.formatting import number_of
 from claimeval.types.clusters import check_cluster
 from claimeval.types.errors import (
     DataError,
@@ -59,6 +60,9 @@ LABELS = "labels.jsonl"
 """Human labels that came with the data of the run."""
 REPLIES = "replies.jsonl.gz"
 REPLIES_PART = "replies.jsonl.part"
+RESULTS_WRITTEN = f"{RESULTS}.written.part"
+REPLIES_WRITTEN = "replies.jsonl.written.part"
+"""What a run had written when it was killed, while it is resumed."""
 OUTCOME = (SUMMARY, RESULTS, RESULTS_COMPRESSED, REPLIES)
 """Files that are removed when a run with other settings replaces the run."""
 
@@ -95,16 +99,30 @@ class RunInMemory:
 class ResultFiles:
     """The results and replies of a run or a part of it, which are locked until they are closed."""
 
-    def __init__(self, folder: Path, results: Path, replies: Path, what: str | None = None) -> None:
-        """Open both files of a run directory. `what` names their owner, as in `open_alone`."""
+    def __init__(
+        self,
+        folder: Path,
+        results: Path,
+        replies: Path,
+        what: str | None = None,
+        *,
+        keep: bool = False,
+    ) -> None:
+        """Open both files of a run directory. `what` names their owner, as in `open_alone`; with
+        `keep`, what they hold is moved aside."""
         self.folder = folder
         self.results = results
         self.replies = replies
         self.samples = 0
         self.asked = False
         with contextlib.ExitStack() as opened:
-            self._results = opened.enter_context(open_alone(results, what))
-            self._replies = opened.enter_context(open_alone(replies, what))
+            aside = folder if keep else None
+            self._results = opened.enter_context(
+                open_alone(results, what, aside and aside / RESULTS_WRITTEN)
+            )
+            self._replies = opened.enter_context(
+                open_alone(replies, what, aside and aside / REPLIES_WRITTEN)
+            )
             opened.pop_all()
 
     def add(self, result: SampleResult) -> None:
@@ -165,6 +183,8 @@ class RunWriter(ResultFiles):
         `finish`."""
         self.kept: Summary | None = None
         """The earlier results, if `finish` left them in place."""
+        self._written: RunResults | None = None
+        """What this run had written before, with the same settings."""
         self._labels = list[Record]()
         try:
             before = None if overwrite else check_free(folder, manifest)
@@ -175,9 +195,17 @@ class RunWriter(ResultFiles):
             )
             self.manifest = manifest.model_copy(update={"created": created})
             folder.mkdir(parents=True, exist_ok=True)
-            super().__init__(folder, folder / RESULTS_PART, folder / REPLIES_PART)
+            resumed = before is not None and before.settings_digest == manifest.settings_digest
+            # Those of a run that was killed are moved; those of one that ended stay in place.
+            killed = resumed and not (folder / SUMMARY).exists()
+            super().__init__(folder, folder / RESULTS_PART, folder / REPLIES_PART, keep=killed)
             with contextlib.ExitStack() as opened:
                 opened.push(self)
+                if not killed:
+                    for name in (RESULTS_WRITTEN, REPLIES_WRITTEN):
+                        (folder / name).unlink(missing_ok=True)
+                if resumed:
+                    self._written = _written(folder, killed=killed)
                 with contextlib.suppress(DataError):  # what is overwritten may be damaged
                     if (folder / SUMMARY).exists() and not (
                         overwrite and manifest.differs(load_manifest(folder))
@@ -193,6 +221,12 @@ class RunWriter(ResultFiles):
             raise UsageError(
                 f"cannot write the run directory {folder}: {error.strerror or error}"
             ) from error
+
+    def written(self) -> Iterator[SampleResult]:
+        """Yield the results that this run, with the same settings and the same version of
+        claimeval, had written before; none from a damaged one on."""
+        with contextlib.suppress(DataError):  # as after a power cut
+            yield from self._written or ()
 
     def add(self, result: SampleResult) -> None:
         """Append a sample, and keep the labels that its given claims came with."""
@@ -241,6 +275,8 @@ class RunWriter(ResultFiles):
                 self.results.unlink()
                 self.replies.unlink()
                 return
+            # A name may reach the disk before what was written: after a power cut, the file would
+            # be empty.
             self._sync()
             placed = {REPLIES: self.replies} if self.asked else {}
             placed[RESULTS_COMPRESSED if self._compressed else RESULTS] = self.results
@@ -249,11 +285,15 @@ class RunWriter(ResultFiles):
                 if part != written:
                     compress(written, part)
                 part.replace(self.folder / name)
+            # `results.jsonl` of an earlier run would be read in place of the compressed results of
+            # this one.
             for name in {
                 RESULTS,
                 RESULTS_COMPRESSED,
                 RESULTS_PART,
                 REPLIES_PART,
+                RESULTS_WRITTEN,
+                REPLIES_WRITTEN,
                 REPLIES,
             } - placed.keys():
                 (self.folder / name).unlink(missing_ok=True)
@@ -287,14 +327,18 @@ def explained(folder: Path) -> Iterator[None]:
         ) from error
 
 
-def open_alone(file: Path, what: str | None = None) -> BinaryIO:
+def open_alone(file: Path, what: str | None = None, aside: Path | None = None) -> BinaryIO:
     """Open a file, empty and locked by this process. Raises UsageError if another process has
     locked it.
 
-    `what` names the owner of the file in that error. Default: the run in its directory.
+    Args:
+        file: The file.
+        what: The owner of the file in that error. Default: the run in its directory.
+        aside: Where what the file holds is moved to, unless more of it is there.
     """
     while True:
-        # the writer closes it
+        # Opened to append, since "w" would empty the file of a process that holds the lock. The
+        # writer closes it.
         opened = open(file, "ab", buffering=1 << 20, opener=no_follow)  # noqa: SIM115
         try:
             fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -306,9 +350,12 @@ def open_alone(file: Path, what: str | None = None) -> BinaryIO:
             ) from error
         with contextlib.suppress(FileNotFoundError):
             if os.path.samestat(os.fstat(opened.fileno()), file.stat()):
-                opened.truncate(0)
-                return opened
-        opened.close()  # the process that wrote it has renamed it in the meantime
+                there = aside.stat().st_size if aside and aside.exists() else 0
+                if aside is None or file.stat().st_size <= there:
+                    opened.truncate(0)
+                    return opened
+                file.replace(aside)
+        opened.close()  # this process has moved it, or the one that wrote it has in the meantime
 
 
 def check_free(folder: Path, manifest: Manifest) -> Manifest | None:
@@ -319,23 +366,26 @@ def check_free(folder: Path, manifest: Manifest) -> Manifest | None:
     if not folder.is_dir():
         raise UsageError(f"{folder} is a file; --out names a directory")
     if not (folder / MANIFEST).exists():
-        # a run that was killed at its start has parts but no manifest
+        # A run that was killed at its start has parts but no manifest.
         if not all(entry.name == PARTS or entry.suffix == ".part" for entry in folder.iterdir()):
             raise UsageError(f"{folder} is not empty and holds no run; give another --out")
         return None
     before = load_manifest(folder)
+    # A run that stopped at a wrong address or a refused key goes on when its judge file is mended.
     resumed = not (folder / SUMMARY).exists() or _stopped_early(load_summary(folder))
     if what := manifest.differs(_with_judges_of(manifest, before) if resumed else before):
         advice = "give another --out, or --overwrite it"
         if what == "metrics":
-            lost = [name for name in before.names if name not in manifest.names]
-            both = f"to have both, name these too with --overwrite: {','.join(before.names)}"
-            advice = (
-                f"{both if lost else '--overwrite replaces it, and keeps its metrics'}; or give"
-                " another --out"
-            )
+            advice = f"{_with_metrics_of(before, manifest)}; or give another --out"
         raise UsageError(f"{folder} holds a run with other {what}; {advice}")
     return before
+
+
+def _with_metrics_of(before: Manifest, manifest: Manifest) -> str:
+    """Return the advice on a run that has other metrics: what it has must not be lost unsaid."""
+    if all(name in manifest.names for name in before.names):
+        return "--overwrite replaces it, and keeps its metrics"
+    return f"to have both, name these too with --overwrite: {','.join(before.names)}"
 
 
 def _stopped_early(summary: Summary) -> bool:
@@ -365,6 +415,7 @@ def draft(path: Path) -> Path:
 
     Temporary files of the same name that killed processes of this host have left are removed.
     """
+    # On a shared disk, whether a process of another host still runs cannot be asked.
     prefix = f"{path.name}.{os.uname().nodename}-"
     for other in path.parent.glob(f"{glob.escape(prefix)}*.part"):
         process = other.name.removeprefix(prefix).removesuffix(".part")
@@ -431,6 +482,8 @@ def locked(folder: Path) -> Iterator[None]:
     """Make a folder of human labels if there is none, and hold its lock, for which other threads
     and processes wait."""
     folder.mkdir(parents=True, exist_ok=True)
+    # The folder itself, because a file of labels is replaced by another one, and a lock file would
+    # stay behind after a kill.
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX)
@@ -492,10 +545,10 @@ def incomplete(folder: Path) -> str | None:
         return (
             f"{folder} {summary.stopped}; without --stop-when-decided, its command judges the rest"
         )
-    samples = len(RunResults.of(folder))
+    samples = number_of(len(RunResults.of(folder)), "sample")
     return (
-        f"{folder} is not complete: {samples} samples are finished; run the command that began it"
-        " again to resume"
+        f"{folder} is not complete: {samples} finished; run the command that began it again to"
+        " resume"
     )
 
 
@@ -507,6 +560,15 @@ def results_file(folder: Path) -> Path:
             return path
     part = folder / RESULTS_PART
     return part if part.exists() and part.stat().st_size > 0 else folder / RESULTS
+
+
+def _written(folder: Path, *, killed: bool) -> RunResults | None:
+    """Return the results that a run had written before it was killed or had ended."""
+    if killed:
+        results, replies = folder / RESULTS_WRITTEN, folder / REPLIES_WRITTEN
+    else:
+        results, replies = results_file(folder), folder / REPLIES
+    return RunResults(results, replies) if results.exists() else None
 
 
 def has_results(folder: Path) -> bool:
@@ -576,7 +638,11 @@ class RunResults(ReadLines[SampleResult]):
             return result
 
         expected = frozenset(metrics)
-        super().__init__(read, Lines(results), Lines(replies) if replies.exists() else None)
+        super().__init__(
+            read,
+            Lines(results),
+            Lines(replies) if replies.exists() else None,
+        )
 
     @classmethod
     def of(cls, folder: Path) -> RunResults:
@@ -615,6 +681,8 @@ def _read(record: type[R], folder: Path, name: str) -> R:
     path = folder / name
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
+        # Before the record is checked, which would complain of the first field that another format
+        # has.
         if isinstance(content, dict) and content.get("format", RUN_FORMAT) != RUN_FORMAT:
             raise DataError(
                 f"{folder} is a run of format {content['format']}, and this version reads format"

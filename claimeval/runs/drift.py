@@ -42,6 +42,7 @@ class Relabeled(NamedTuple):
     @property
     def p(self) -> float:
         """The probability that a judge which did not change moves as many of them one way."""
+        # A sign test is McNemar's with the two directions as its discordant counts.
         return mcnemar_exact(self.up, self.down) if self.up + self.down else 1.0
 
     @property
@@ -81,6 +82,7 @@ class RelabeledTally:
         for one in pairs:
             if not counted_differently(one.a, one.b, graded=self._graded):
                 continue
+            # A claim on other evidence may rightly have another label.
             if inputs.question or inputs.differs(one.a.evidence.part):
                 continue
             before = one.a.support == "supported"
@@ -96,11 +98,16 @@ def _scores(inputs: Inputs) -> list[int]:
     """Return in which direction the scores of a sample without claims moved; nothing if its inputs
     differ."""
     a, b = inputs.results
+    # Runs that are paired by question have other ids for the same sample.
     if a.sample.model_copy(update={"id": b.sample.id}) != b.sample:
         return []
-    values = [(a.scores[name].value, b.scores[name].value) for name in a.scores if name in b.scores]
-    known = [(x, y) for x, y in values if x is not None and y is not None and x != y]
-    return [1 if y > x else -1 for x, y in known]
+    moves = []
+    for name in a.scores.keys() & b.scores.keys():
+        x = a.scores[name].value
+        y = b.scores[name].value
+        if x is not None and y is not None and x != y:
+            moves.append(1 if y > x else -1)
+    return moves
 
 
 def served_otherwise(a: tuple[Manifest, Summary], b: tuple[Manifest, Summary]) -> tuple[str, ...]:

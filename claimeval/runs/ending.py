@@ -14,7 +14,8 @@ class Ending(NamedTuple):
     """How a run ended."""
 
     code: int = 0
-    """The exit code: 0 done, 1 a gate failed, 3 stopped early, 130 interrupted."""
+    """The exit code: 0 done, 1 a gate failed, 2 no sample has what is measured, 3 stopped
+    early, 130 interrupted."""
     stopped: str | None = None
     """Why the run stopped early, with the fix; None for a complete run."""
     failed: tuple[str, ...] = ()

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
+from statistics import fmean
 from typing import Literal, NamedTuple
 
 from claimeval.evaluation.evidence import deciding_verdict
@@ -33,13 +34,22 @@ from claimeval.runs.front import head
 from claimeval.runs.overview import MetricComparison, Overview, PairedRuns, data_name
 from claimeval.runs.views import BOUNDED
 from claimeval.statistics import paired_difference
-from claimeval.statistics.formatting import decimal, dollars, number_of, percent, signed
+from claimeval.statistics.estimates import coverage_notes
+from claimeval.statistics.formatting import (
+    decimal,
+    dollars,
+    number_of,
+    percent,
+    signed,
+    signed_interval,
+)
 from claimeval.statistics.intervals import mean_interval
 from claimeval.types.clusters import cluster_of
 from claimeval.types.errors import UsageError, visible
 from claimeval.types.estimates import Estimate
-from claimeval.types.records import Label, Part, Record, SampleResult
+from claimeval.types.records import COUNTED, Label, Part, Record, SampleResult
 
+READ_CLAIMS = "Answers to read first, each with the claim that decides"
 ROWS = 4
 ANSWERS = 3
 CHANGED = 12
@@ -102,25 +112,33 @@ class PlainRow(Record):
     def change(self) -> str:
         """The difference with its interval, or the interval or bounds of the value."""
         ends = self.estimate.reported
-        scale = 100 if self.unit == "share" else 1
-        digits = 0 if self.unit == "share" else 2
         if self.differs is None:
             if not ends:
                 return ""
-            low, high = (decimal(scale * end, digits) for end in ends)
+            low, high = (decimal(self._scale * end, self._digits) for end in ends)
             return f"{low} to {high}{'*' * (self.estimate.ends == 'bounds')}"
         low_high = ""
+        difference = self._signed(self.estimate.value or 0.0)
         if ends:
-            low_high = " to ".join(signed(scale * end, digits) for end in ends)
-        difference = signed(scale * (self.estimate.value or 0.0), digits)
-        if low_high:
+            low_high = " to ".join(map(self._signed, ends))
             difference = f"{difference} ({low_high})"
         if self.differs:
             return difference
         if ends and (ends[0] > 0 or ends[1] < 0):
-            # its interval is of this metric alone, and its p-value is that of one among several
+            # Its interval is of this metric alone, and its p-value is that of one among several.
             return f"{difference}, may be chance among several metrics"
         return "no difference beyond chance" + (f" ({low_high})" if low_high else "")
+
+    @property
+    def _scale(self) -> int:
+        return 100 if self.unit == "share" else 1
+
+    @property
+    def _digits(self) -> int:
+        return 0 if self.unit == "share" else 2
+
+    def _signed(self, value: float) -> str:
+        return signed(self._scale * value, self._digits)
 
     @property
     def samples(self) -> str:
@@ -164,6 +182,8 @@ class ForwardedPage(Record):
     names: tuple[str, ...]
     """Both runs of a comparison; empty for one run."""
     rows: tuple[PlainRow, ...]
+    of_claims: bool = True
+    """Whether the rows are shares of claims."""
     why: str
     answers: tuple[DecidingClaim, ...]
     heading: str
@@ -197,6 +217,7 @@ class ForwardedPage(Record):
         text = re.sub("“[^”]*”", "“…”", sentence)
         # Longest first: one name may be the beginning of another.
         for name in sorted(self.private, key=len, reverse=True):
+            # A document called “Pay” is no part of “Payment”.
             text = re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", "…", text)
         return text
 
@@ -310,13 +331,14 @@ def of_run(folder: Path, overview: Overview, tally: RunTally) -> ForwardedPage:
         of=(", ".join(_given(_generators(tally), _day(folder))),),
         names=(),
         rows=tuple(_rows_of_run(overview, tally))[:ROWS],
+        of_claims=manifest.of_claims,
         why=_where_it_fails(tally) if manifest.concludes else "",
         answers=tuple(_worst(folder, overview)),
-        heading="Answers to read first, each with the claim that decides",
+        heading=READ_CLAIMS if manifest.of_claims else "Answers to read first",
         cautions=tuple(note.text for note in overview.cautions),
         sure=(*_sure(overview), *_corrected(folder, summary.metrics)),
         paid=_paid(summary.cost),
-        private=_slice_names(slices.field for slices in overview.slices),
+        private=tuple(slices.field.removeprefix("metadata.") for slices in overview.slices),
     )
 
 
@@ -354,17 +376,17 @@ def of_pair(
         ),
         names=("a", "b"),
         rows=tuple(_rows_of_pair(pair, tally, _units(overviews[1])))[:ROWS],
+        of_claims=all(manifest.of_claims for manifest in manifests),
         why=_why(pair),
         answers=_first_to_read(changed, pair),
         changed=changed,
         heading=(
-            "Answers to read first, each with the claim that decides"
-            if pair.culprit.significant
-            else "Answers that changed, which may be chance"
+            READ_CLAIMS if pair.culprit.significant else "Answers that changed, which may be chance"
         ),
         cautions=pair.abstained,
         sure=(
             *_sure_of_both(overviews),
+            *_covers("Changes", "MetricComparison.difference"),
             *_corrected(folders[labeled], overviews[labeled].summary.metrics),
         ),
         paid="; ".join(
@@ -456,7 +478,8 @@ def _rows_of_run(overview: Overview, tally: RunTally) -> Iterator[PlainRow]:
         metric = metrics[name]
         counts = ""
         if metric.total:
-            counts = f"{metric.hits or 0:,} of {metric.judged or 0:,} claims"
+            judged = number_of(metric.judged or 0, COUNTED.get(name, "claim"))
+            counts = f"{metric.hits or 0:,} of {judged}"
         yield PlainRow(
             metric=name,
             words=_words(name),
@@ -485,7 +508,7 @@ def _contradicted(tally: RunTally) -> PlainRow:
         unit="share",
         value=estimate.value,
         estimate=estimate,
-        counts=f"{wrong:,} of {judged:,} claims",
+        counts=f"{wrong:,} of {number_of(judged, 'claim')}",
     )
 
 
@@ -538,14 +561,16 @@ def _contradicted_in_both(tally: PairTally, tested: int) -> PlainRow:
     is corrected for (Bonferroni)."""
     before, after, clusters = tally.contradictions()
     paired = paired_difference(after, before, clusters=clusters, shares=True)
-    pairs = [(x, y) for x, y in zip(before, after, strict=True) if x is not None and y is not None]
-    n = max(1, len(pairs))
+    pairs: list[tuple[float, float]] = []
+    for x, y in zip(before, after, strict=True):
+        if x is not None and y is not None:
+            pairs.append((x, y))
     return PlainRow(
         metric=CONTRADICTED,
         words=PLAIN[CONTRADICTED],
         unit="share",
-        before=sum(x for x, _ in pairs) / n if pairs else None,
-        value=sum(y for _, y in pairs) / n if pairs else None,
+        before=fmean(x for x, _ in pairs) if pairs else None,
+        value=fmean(y for _, y in pairs) if pairs else None,
         estimate=Estimate.of(paired),
         differs=paired.p is not None and paired.p * (tested + 1) < CHANCE,
         worse=sum(y > x for x, y in pairs),
@@ -578,6 +603,17 @@ def _why(pair: PairedRuns) -> str:
     if not culprit.significant:
         return _hidden_by_chance(metric)
     moved = "rise" if metric.difference.value > 0 else "fall"
+    parts = _largest_parts(metric)
+    if not parts:
+        return ""
+    total = metric.change_in_words
+    text = f"The {moved} of {metric.metric}, {total}, consists of: {parts}."
+    return text + _where(culprit)
+
+
+def _largest_parts(metric: MetricComparison) -> str:
+    """Return the parts of a difference by cause, largest first, and the number of those left
+    out."""
     rows = [row for row in metric.cause_rows if row.part and not row.inner]
     rows.sort(key=lambda row: -abs(float(row.figure)))
     parts = [
@@ -585,12 +621,8 @@ def _why(pair: PairedRuns) -> str:
         for row in rows[:CAUSES]
         if row.part
     ]
-    if not parts:
-        return ""
-    total = signed(metric.difference.value)
     rest = f", and {len(rows) - CAUSES} smaller parts" if len(rows) > CAUSES else ""
-    text = f"The {moved} of {metric.metric}, {total}, consists of: {'; '.join(parts)}{rest}."
-    return text + _where(culprit)
+    return f"{'; '.join(parts)}{rest}"
 
 
 def _where(culprit: Culprit) -> str:
@@ -611,10 +643,9 @@ def _hidden_by_chance(metric: MetricComparison) -> str:
     ends = metric.difference.reported
     if not ends:
         return f"{number_of(metric.n, 'sample')} cannot show a difference."
-    low, high = (signed(end, 2) for end in ends)
     return (
         f"{number_of(metric.n, 'sample')} leave open whether {metric.metric} changed by"
-        f" {low} to {high}."
+        f" {signed_interval(ends)}."
     )
 
 
@@ -864,7 +895,14 @@ def _corrected(folder: Path, metrics: Mapping[str, MetricSummary]) -> Iterator[s
             f"Corrected by {number_of(score.labeled, 'label')} of people, {name} is"
             f" {decimal(100 * number.value, 0)}% ({low} to {high})."
         )
+        if score.macro:
+            yield from _covers("Corrected", "CorrectedScore.corrected")
         return
+
+
+def _covers(shown: str, estimate: str) -> Iterator[str]:
+    """Yield a sentence on intervals that cover too little."""
+    return (f"{note}." for note in coverage_notes(shown, estimate))
 
 
 def _paid(cost: RunCost | None) -> str:
@@ -880,10 +918,6 @@ def _paid(cost: RunCost | None) -> str:
 
 
 # names of the data
-
-
-def _slice_names(fields: Iterable[str]) -> tuple[str, ...]:
-    return tuple(field.removeprefix("metadata.") for field in fields)
 
 
 def _private(pair: PairedRuns) -> tuple[str, ...]:

@@ -23,12 +23,13 @@ from claimeval.runs.notes import Note, notes
 from claimeval.runs.slices import DiagnosisCounts, DiagnosisTally
 from claimeval.runs.worst import (
     LocatedClaims,
+    LowestScores,
     WorstAnswer,
     WorstAnswers,
     WorstClaim,
     WorstClaims,
 )
-from claimeval.statistics.formatting import decimal, interval, number_of
+from claimeval.statistics.formatting import interval, number_of
 from claimeval.statistics.intervals import FEW_CLUSTERS
 from claimeval.types.clusters import cluster_noun, sample_count
 from claimeval.types.records import COUNTED, Record, SampleResult
@@ -73,7 +74,7 @@ class Front(Record):
     read: tuple[WorstClaim, ...]
     """The claims to read first."""
     answers: tuple[WorstAnswer, ...] = ()
-    """The answers to read first, of a run that rates whole answers."""
+    """The answers to read first, of a run without claims."""
 
 
 class FrontBuilder:
@@ -87,6 +88,7 @@ class FrontBuilder:
         self._rated = any(question.subjects == "answer" for question in manifest.questions)
         self._answers = WorstAnswers(top)
         self._located = LocatedClaims(top) if manifest.job == "locate" else None
+        self._lowest = None if manifest.of_claims or self._rated else LowestScores(top)
         self._diagnosis = DiagnosisTally(concludes=manifest.concludes)
         self._by_rank = ByRankTally(manifest.cluster)
 
@@ -97,6 +99,9 @@ class FrontBuilder:
             return
         if self._located:
             self._located.add(result)
+            return
+        if self._lowest:
+            self._lowest.add(result)
             return
         self._worst.add(result)
         self._diagnosis.add(result)
@@ -126,7 +131,7 @@ class FrontBuilder:
             few=_few(summary, manifest.cluster),
             sentence=sentence(summary, folder) or None,
             read=self._located.first() if self._located else self._worst.worst(),
-            answers=self._answers.worst(),
+            answers=self._lowest.worst() if self._lowest else self._answers.worst(),
         )
 
 
@@ -199,7 +204,7 @@ def head(manifest: Manifest, summary: Summary) -> tuple[str, ...]:
 
 def _score(name: str, metric: MetricSummary, contradicted: int | None) -> FrontScore:
     is_share = metric.unit == "share"
-    value = decimal(metric.mean, 2) if metric.mean is not None else "no score"
+    value = metric.mean_in_words if metric.mean is not None else "no score"
     noun = COUNTED.get(name, "claim")
     supported = metric.hits or 0
     judged = metric.judged or 0
@@ -222,6 +227,8 @@ def _missing(summary: Summary) -> str | None:
     most: Counter[str] = Counter()
     for metric in summary.metrics.values():
         for reason, count in metric.missing.items():
+            # Metrics mostly lack the same samples, whose counts would add up to more than there
+            # are.
             most[reason] = max(most[reason], count)
     without = max((sum(metric.missing.values()) for metric in summary.metrics.values()), default=0)
     if not without:

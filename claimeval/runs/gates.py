@@ -14,7 +14,7 @@ from claimeval.metrics.scoring import MetricSummary, bounds_of
 from claimeval.runs.directory import RunResults, load_manifest, load_summary
 from claimeval.runs.overview import MetricComparison
 from claimeval.runs.pairing import Asked, check_paired, paired_by, question_of
-from claimeval.statistics.formatting import decimal, interval, p_value, percent
+from claimeval.statistics.formatting import interval, next_to, p_value, percent
 from claimeval.types.clusters import cluster_of
 from claimeval.types.errors import UsageError, unknown_name
 from claimeval.types.gates import Gate, GateResult, Gates, Outcome
@@ -49,7 +49,11 @@ class Baseline:
         own = {key: name for name, key in self.asked.keys(by).items()}
         keys = asked.keys(by)
         partners = {name: own[key] for name, key in keys.items() if key in own}
-        check_paired(len(partners), (len(keys), len(own)), ("this run", self.name))
+        check_paired(
+            len(partners),
+            (len(keys), len(own)),
+            ("this run", self.name),
+        )
         values = {name: self.values[partner] for name, partner in partners.items()}
         return replace(self, values=values)
 
@@ -126,6 +130,7 @@ def check(gates: Gates, metrics: Iterable[str]) -> tuple[Gate, ...]:
         name = canonical_name(gate.metric)
         if name not in known:
             raise unknown_name(f"metric in the gate {gate.metric}={gate.limit:g}:", name, known)
+        # `groundedness=0.9` is a gate on faithfulness, the one name that summaries have.
         checked.append(gate._replace(metric=name))
     return tuple(checked)
 
@@ -180,23 +185,20 @@ def _on_mean(gate: Gate, metric: MetricSummary) -> GateResult:
     is_under = gate.kind == "fail_under"
     bound = None
     if metric.ends == "bounds":
+        # A mean over the claims that judges were sure of would pass a gate by what they abstained
+        # from.
         bound = metric.low if is_under else metric.high
     value = metric.mean if bound is None else bound
+    holds = value is not None and not (
+        is_below(value, gate.limit) if is_under else is_below(gate.limit, value)
+    )
+    outcome: Outcome = "passed" if holds else "failed"
     word = "below" if is_under else "above"
-    if value is None:
-        outcome: Outcome = "failed"
-        says = f"is undefined, {word} {gate.limit:g}"
-    else:
-        beyond = is_below(value, gate.limit) if is_under else is_below(gate.limit, value)
-        outcome = "failed" if beyond else "passed"
-        held = "at least" if is_under else "at most"
-        side = word if outcome == "failed" else held
-        says = f"is {decimal(value)}, {side} {gate.limit:g}"
-        if bound is not None and outcome == "failed":
-            says = (
-                f"may be {decimal(value)}, as judges abstained on many claims, {word}"
-                f" {gate.limit:g}"
-            )
+    if outcome == "passed":
+        word = "at least" if is_under else "at most"
+    says = "is undefined" if value is None else f"is {next_to(value, gate.limit, metric.reported)}"
+    if bound is not None and outcome == "failed":
+        says = f"may be {next_to(bound, gate.limit)}, as judges abstained on many claims"
     return GateResult(
         metric=gate.metric,
         kind=gate.kind,
@@ -205,7 +207,7 @@ def _on_mean(gate: Gate, metric: MetricSummary) -> GateResult:
         value=value,
         low=metric.low,
         high=metric.high,
-        says=f"{gate.metric} {says}",
+        says=f"{gate.metric} {says}, {word} {gate.limit:g}",
     )
 
 
@@ -223,7 +225,6 @@ def _on_drop(
     name = gate.metric
     shared = [sample for sample in samples if sample.id in baseline.values]
     unpaired = len(samples) + len(baseline.asked.questions) - 2 * len(shared)
-    sign = -1 if name in ZERO_IS_BEST else 1
     compared = MetricComparison.of(
         name,
         "claims",
@@ -232,15 +233,12 @@ def _on_drop(
         [cluster_of(sample.sample, cluster) for sample in shared],
         next((sample.scores[name].unit for sample in shared), None),
     )
-    # `of` returns b - a, and b is the baseline: a loss where a higher mean is better
-    difference = compared.difference
-    value = None if difference.value is None else sign * difference.value
-    ends = difference.reported
-    if ends and sign < 0:
-        ends = (-ends[1], -ends[0])
+    value, ends = _mean_loss(compared)
     is_bound = metric.ends == "bounds"
     if is_bound:
-        value, ends = _largest_loss(name, baseline, shared), None
+        # The interval is of the loss among what judges were sure of, which is not compared here.
+        value = _largest_loss(name, baseline, shared)
+        ends = None
     by_chance = ends is not None and ends[0] <= 0 <= ends[1]
     outcome: Outcome = "passed"
     if value is None or is_below(gate.limit, value):
@@ -260,6 +258,16 @@ def _on_drop(
             gate, value, ends, compared, unpaired, baseline, outcome, is_bound=is_bound
         ),
     )
+
+
+def _mean_loss(compared: MetricComparison) -> tuple[float | None, tuple[float, float] | None]:
+    """Return the mean loss and its interval; `compared` is the baseline (b) beside the run (a)."""
+    # `of` returns b - a, and b is the baseline: a loss where a higher mean is better
+    value = compared.difference.value
+    ends = compared.difference.reported
+    if compared.metric not in ZERO_IS_BEST:
+        return value, ends
+    return None if value is None else -value, (-ends[1], -ends[0]) if ends else None
 
 
 def _largest_loss(name: str, baseline: Baseline, shared: Sequence[ScoredSample]) -> float | None:
@@ -290,9 +298,10 @@ def _drop_in_words(
     run = baseline.name
     if value is None:
         return f"{gate.metric} has no value in both runs, so its loss against {run} is unknown"
-    amount = f"{decimal(abs(value))} {worse}"
+    size = next_to(abs(value), gate.limit, ends)
+    amount = f"{size} {worse}"
     if value < 0:
-        amount = f"{decimal(-value)} {'lower' if worse == 'higher' else 'higher'}"
+        amount = f"{size} {'lower' if worse == 'higher' else 'higher'}"
     of_pairs = f"over {compared.n:,} samples"
     if unpaired:
         of_pairs += f" ({unpaired:,} have no partner)"
@@ -313,31 +322,31 @@ def _drop_in_words(
     return f"{gate.metric} is {amount} than in {run}, {side}, {of_pairs}{beside}"
 
 
-def _of_losses(name: str, metric: MetricSummary, most: float) -> str:
-    """Return what is missing from a metric, why, and what to do."""
-    share = percent(metric.failure_rate)
-    if metric.failures == ["not_in_cache"]:
-        return (
-            f"{name}: {share} of samples or claims have no stored reply (not_in_cache), and nothing"
-            " was asked. Ask a judge without --offline, or allow it with --max-missing"
-        )
-    return (
-        f"{name} lost {share} of samples or claims to failures ({', '.join(metric.failures)});"
-        f" {percent(most)} may be lost unless you set --max-missing"
-    )
-
-
 def _on_losses(most: float, summary: Mapping[str, MetricSummary]) -> list[GateResult]:
-    """Return a failed gate for each metric of which too much was lost to failures."""
-    return [
-        GateResult(
-            metric=name,
-            kind="max_missing",
-            threshold=most,
-            outcome="failed",
-            value=metric.failure_rate,
-            says=_of_losses(name, metric, most),
+    """Return a failed gate for each metric of which too much was lost to failures: what is missing,
+    why, and what to do."""
+    failed: list[GateResult] = []
+    for name, metric in summary.items():
+        if metric.failure_rate <= most:
+            continue
+        share = percent(metric.failure_rate)
+        says = (
+            f"{name} lost {share} of samples or claims to failures ({', '.join(metric.failures)});"
+            f" {percent(most)} may be lost unless you set --max-missing"
         )
-        for name, metric in summary.items()
-        if metric.failure_rate > most
-    ]
+        if metric.failures == ["not_in_cache"]:
+            says = (
+                f"{name}: {share} of samples or claims have no stored reply (not_in_cache), and"
+                " nothing was asked. Ask a judge without --offline, or allow it with --max-missing"
+            )
+        failed.append(
+            GateResult(
+                metric=name,
+                kind="max_missing",
+                threshold=most,
+                outcome="failed",
+                value=metric.failure_rate,
+                says=says,
+            )
+        )
+    return failed

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from claimeval.runs.causes import CAUSES, Cause, CausePart
@@ -60,8 +60,11 @@ class Sizes(NamedTuple):
     @classmethod
     def of(cls, facts: Sequence[Facts]) -> Sizes:
         """Return the numbers of documents of samples."""
-        before, now = (sum(of.sizes[run] for of in facts) / max(1, len(facts)) for run in (0, 1))
-        return cls(before, now, len({of.sizes for of in facts}) == 1)
+        sizes = [of.sizes for of in facts]
+        count = max(1, len(sizes))
+        before = sum(of_a for of_a, _ in sizes) / count
+        now = sum(of_b for _, of_b in sizes) / count
+        return cls(before, now, len(set(sizes)) == 1)
 
     @property
     def differ(self) -> bool:
@@ -104,14 +107,27 @@ class InputChanges:
             if any(change == cause for change, _ in of.documents)
         ]
 
-    def in_words(self) -> str:
-        """Return the inputs that differ, with the number of samples of each."""
+    def in_words(self, read: Collection[Kind] = tuple(INPUTS)) -> str:
+        """Return the inputs that differ, of those that are read, with the number of samples of
+        each."""
         found = []
         for kind, words in INPUTS.items():
-            if count := self.count(kind):
+            if kind in read and (count := self.count(kind)):
                 what = self._documents() if kind == "documents" else words
                 found.append(f"{what} ({self.of_all(count)})")
         return " and ".join(found)
+
+    def of_group(self, kind: Kind, samples: Sequence[int], *, answers: bool) -> str:
+        """Return the inputs that differ in a group of samples, with their number; `answers`:
+        whether they are read."""
+        what = INPUTS.get(kind, "the same documents in another order")
+        if kind == "documents":
+            what = self._documents()
+            others = sum("answer" in self.facts[i].kinds for i in samples)
+            # Where documents are lost, answers follow: nobody exchanged the one without the other.
+            if answers and others >= MOST * len(samples):
+                what += " and other answers"
+        return f"{what} ({self.of_all(len(samples))})"
 
     def _documents(self) -> str:
         """Return what happened to the documents of the samples in which they changed."""
@@ -120,8 +136,12 @@ class InputChanges:
             return name
         lost = sum(bool(of.alone[0]) for of in changed)
         gained = sum(bool(of.alone[1]) for of in changed)
+        # Halves of the same documents (`cut_in_two` in `benchmarks/culprit.py`) are neither lost
+        # nor gained.
         if not lost and not gained:
-            return "the same documents cut or written otherwise"
+            if any(of.documents or "recut" in of.kinds for of in changed):
+                return "the same documents cut or written otherwise"
+            return "the same documents, some of them repeated"
         if not any(of.sizes[1] for of in changed):
             return "no documents"
         sizes = Sizes.of(changed)
@@ -151,14 +171,12 @@ class InputChanges:
         at all, fewer or more, or others. What was lost or gained is counted by the documents."""
         if cause == "rewritten":
             recut = (i for i, of in enumerate(self.facts) if "recut" in of.kinds)
-            written = len({*self.having(cause), *recut})
-            return (
-                "the same documents are cut or written otherwise, in"
-                f" {self.of_all(written)} questions"
-            )
+            changed = self.of_all(len({*self.having("rewritten"), *recut}))
+            return f"the same documents are cut or written otherwise, in {changed} questions"
         run = 0 if cause == "lost" else 1
         with_it = [of for of in self.facts if of.alone[run]]
-        if not with_it:  # evidence that is no context
+        if not with_it:
+            # Only contexts are followed document by document, not other evidence.
             return f"documents of the evidence were {cause}"
         questions = number_of(len(with_it), "question")
         empty = [of for of in with_it if 0 in of.sizes]
@@ -169,6 +187,7 @@ class InputChanges:
         documents = f"{cause} {number_of(len(names), 'document')}"
         sizes = Sizes.of(with_it)
         other_way = sum(bool(of.alone[1 - run]) for of in self.facts)
+        # Where others came in place of the lost documents, that they are fewer is not the point.
         one_way = other_way < max(2, MANY * self.samples)
         if one_way and sizes.differ and (sizes.now < sizes.before) == (cause == "lost"):
             return f"retrieval {documents} for {questions} ({sizes.words})"
@@ -183,11 +202,11 @@ class InputChanges:
             of_cause = sum(of.answer == cause for of in changed)
             return f"because of {CAUSES[cause]}, in {self.of_all(of_cause)} questions"
         fields = f"{self.fields(samples)}{self._repeated(changed)}"
-        before, now = (
-            sum(of.words[run] for of in changed) / max(1, len(changed)) for run in (0, 1)
-        )
+        count = max(1, len(changed))
+        before = sum(of.words[0] for of in changed) / count
+        now = sum(of.words[1] for of in changed) / count
         clearly = min(before, now) < FEWER * max(before, now)
-        # an answer that begins like the other one has not always another number of words
+        # An answer that begins like the other one has not always another number of words.
         if clearly or (cause in ("longer", "shorter") and round(before) != round(now)):
             form = "longer" if now > before else "shorter"
             words = f"{form} ({before:.0f} words before, {now:.0f} now)"
@@ -203,6 +222,7 @@ class InputChanges:
         """
         of_runs = [(most_frequent(of.texts[run] for of in changed), "ab"[run]) for run in (1, 0)]
         (text, count), run = max(of_runs, key=lambda of: of[0][1])
+        # “Yes.” is said to a few questions in every data set of yes and no.
         if count < max(3, MANY * self.samples) or not text:
             return ""
         return f" ({quoted(text)} for {number_of(count, 'question')} in {run})"

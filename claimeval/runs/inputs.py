@@ -47,10 +47,14 @@ def declines(text: str, *, claims: bool) -> bool:
     nothing else that is asserted.
 
     `claims` says whether claims were extracted from it. Without any, what stands beside such a
-    sentence ("I do not know. The documents are about rivers.") does not count as an answer. How
-    often a text is given says nothing: "Yes." to twenty questions is twenty answers.
+    sentence ("I do not know. The documents are about rivers.") does not count as an answer, and a
+    word alone ("None.") is one where it makes a claim. How often a text is given says nothing:
+    "Yes." to twenty questions is twenty answers.
     """
     kinds = {kind for _, kind in sentence_kinds(text)}
+    # "None." and "Unknown." are answers where a judge takes a claim from them.
+    if claims and len(text.split()) == 1:
+        return False
     return "refusal" in kinds and not (claims and "statement" in kinds)
 
 
@@ -70,6 +74,25 @@ def _texts(sample: Sample, part: Part) -> object:
     """Return the texts of a part that judges are shown."""
     documents = sample.documents(part)
     return documents and [(document.title, document.text) for document in documents]
+
+
+def _claimless(result: ScoredSample) -> bool:
+    reasons = [score.because for score in result.scores.values()]
+    return not result.claims_of("answer") and "no_claims" in reasons
+
+
+def _sentences(text: str) -> set[str]:
+    return {folded(text[start:end]) for start, end in sentences(text)}
+
+
+def _says_more(text: str, other: str) -> bool:
+    """Return whether an answer has what another one says, and more."""
+    longer = _sentences(text)
+    shorter = _sentences(other)
+    if len(longer) > len(shorter) and len(longer & shorter) >= KEPT * len(shorter):
+        return True
+    # “It opened in 1902, in spring.” has no sentence more than “It opened in 1902.”
+    return folded(text).startswith(folded(other))
 
 
 def _retrieved(part: Part) -> Part:
@@ -104,11 +127,9 @@ class Inputs:
     def differs(self, part: Part) -> bool:
         """Return whether judges are shown other texts of a part."""
         if part not in self._differs:
-            a = self.a
-            b = self.b
-            self._differs[part] = _texts(a, part) != _texts(b, part) or a.alternatives(
-                part
-            ) != b.alternatives(part)
+            texts = _texts(self.a, part) != _texts(self.b, part)
+            alternatives = self.a.alternatives(part) != self.b.alternatives(part)
+            self._differs[part] = texts or alternatives
         return self._differs[part]
 
     @cached_property
@@ -126,9 +147,8 @@ class Inputs:
             texts = {claim.id: claim.text for claim in result.claims} if result else {}
             for one in result.whole if result else ():
                 if ids := cited(one):
-                    of_run.setdefault(
-                        (_retrieved(one.against), texts.get(one.subject, "")), set()
-                    ).update(ids)
+                    claim = _retrieved(one.against), texts.get(one.subject, "")
+                    of_run.setdefault(claim, set()).update(ids)
         return self._cited[run]
 
     def _changed(self, part: Part, run: int) -> dict[str, ChangedDocument]:
@@ -138,14 +158,18 @@ class Inputs:
             found = self.documents(part)
             sides = [sample.documents(part) or () for sample in (self.a, self.b)]
             before = {pair[run]: sides[0][pair[0]] for pair in found.pairs.items()}
-            self._changes[part, run] = {
-                sides[run][place].id: (
-                    ChangedDocument("rewritten", None)
-                    if change == "recut"
-                    else ChangedDocument(change, name_of(before.get(place, sides[run][place])))
-                )
-                for place, change in sorted(found.changes[run].items())
-            }
+            changed: dict[str, ChangedDocument] = {}
+            for place, change in sorted(found.changes[run].items()):
+                if place in found.copies[run]:
+                    continue
+                document = sides[run][place]
+                if change == "recut":
+                    changed[document.id] = ChangedDocument("rewritten", None)
+                else:
+                    # A rewritten document has its earlier name, by which people know it.
+                    name = name_of(before.get(place, document))
+                    changed[document.id] = ChangedDocument(change, name)
+            self._changes[part, run] = changed
         return self._changes[part, run]
 
     def changed_for(self, part: Part, claim: str, *, up: bool) -> ChangedDocument | None:
@@ -157,6 +181,8 @@ class Inputs:
         if not self.documents(part).changed:
             return None
         changed = self._changed(part, int(up))
+        # A set of strings has another order in each process, and the same runs shall name the same
+        # document.
         for document in sorted(self._cites(up).get((_retrieved(part), claim), ())):
             if document in changed:
                 return changed[document]
@@ -168,9 +194,12 @@ class Inputs:
             return set()
         return {*self._changed(part, 0).values(), *self._changed(part, 1).values()}
 
-    def _anything(self, part: Part, *, up: bool) -> ChangedDocument:
-        """Return what changed of the documents, with its name if it is only one."""
+    def _anything(self, part: Part, *, up: bool) -> ChangedDocument | None:
+        """Return what changed of the documents, with its name if it is only one; None if documents
+        of both runs are only repeated."""
         of_both = self.all_changed(part)
+        if not of_both:
+            return None
         order: tuple[Retrieval, ...] = (
             ("gained", "rewritten", "lost") if up else ("lost", "rewritten", "gained")
         )
@@ -194,26 +223,26 @@ class Inputs:
                     ids |= cites
             if found := sorted(ids & changed.keys()):
                 return changed[found[0]]
+        # Judges who cite documents and cited none of the changed ones are the reason to name none;
+        # a local judge cites nothing, and says nothing against any.
         return None if any(map(self._cites, (0, 1))) else self._anything("contexts", up=False)
 
     @cached_property
     def claimless(self) -> tuple[bool, bool]:
         """Whether no claim was found in the answer of each run."""
-        a, b = (
-            not result.claims_of("answer")
-            and any(score.because == "no_claims" for score in result.scores.values())
-            for result in self.results
-        )
+        a, b = map(_claimless, self.results)
         return a, b
 
     @cached_property
     def declined(self) -> tuple[bool, bool]:
         """Whether the answer of each run declines to answer."""
-        a, b = (
-            declines(result.sample.answer or "", claims=not claimless)
-            for result, claimless in zip(self.results, self.claimless, strict=True)
-        )
-        return a, b
+        found: list[bool] = []
+        for sample, claimless in zip((self.a, self.b), self.claimless, strict=True):
+            answer = sample.answer or ""
+            # "None." is the gold answer to "How many moons has Venus?".
+            is_gold = folded(answer) in map(folded, sample.reference_answers)
+            found.append(not is_gold and declines(answer, claims=not claimless))
+        return found[0], found[1]
 
     @cached_property
     def answer(self) -> Answer | None:
@@ -221,24 +250,17 @@ class Inputs:
         texts = [sample.answer for sample in (self.a, self.b)]
         if texts[0] == texts[1]:
             return None
+        # An empty answer neither declines nor has claims, so that it is told first.
         if not all(text and has_words(text) for text in texts):
             return "missing"
         if self.declined[0] != self.declined[1]:
             return "refusal"
         if self.claimless[0] != self.claimless[1]:
             return "claimless"
-        before, after = ({folded(text[i:j]) for i, j in sentences(text)} for text in texts if text)
-        kept = len(before & after)
-        whole = [folded(text or "") for text in texts]
-        if (len(after) > len(before) and kept >= KEPT * len(before)) or whole[1].startswith(
-            whole[0]
-        ):
+        before, after = (text or "" for text in texts)
+        if _says_more(after, before):
             return "longer"
-        if (len(after) < len(before) and kept >= KEPT * len(after)) or whole[0].startswith(
-            whole[1]
-        ):
-            return "shorter"
-        return "answer"
+        return "shorter" if _says_more(before, after) else "answer"
 
     @property
     def gold(self) -> bool:
@@ -284,30 +306,37 @@ class Facts(NamedTuple):
         sizes = len(a.contexts or ()), len(b.contexts or ())
         if a == b:
             return cls(frozenset(), frozenset(), None, None, sizes)  # nothing differs
-        matched = inputs.documents()
-        answer = inputs.answer
-        kinds: dict[Kind, object] = {
-            "documents": matched.changed,
-            "recut": any("recut" in of.values() for of in matched.changes),
-            "order": matched.moved and not matched.changed,
-            "answer": answer,
-            "gold": inputs.gold,
-            "question": a.question != b.question,
-            "history": inputs.question and a.question == b.question,
-        }
-        return cls(
+        facts = cls(
             documents=frozenset((one.change, one.name) for one in inputs.all_changed() if one.name),
-            kinds=frozenset(kind for kind, differs in kinds.items() if differs),
-            answer=answer,
+            kinds=_kinds(inputs),
+            answer=inputs.answer,
             lacking=_lacking(inputs),
             sizes=sizes,
             alone=_alone(inputs),
-            words=(
-                (len((a.answer or "").split()), len((b.answer or "").split())) if answer else (0, 0)
-            ),
             fields=tuple(_other_fields(inputs)),
-            texts=(a.answer or "", b.answer or "") if answer else ("", ""),
         )
+        # Equal texts are not kept: the facts of all samples stay in memory until the last pair.
+        if inputs.answer is None:
+            return facts
+        texts = a.answer or "", b.answer or ""
+        words = len(texts[0].split()), len(texts[1].split())
+        return facts._replace(words=words, texts=texts)
+
+
+def _kinds(inputs: Inputs) -> frozenset[Kind]:
+    """Return what differs in the inputs of a sample."""
+    matched = inputs.documents()
+    same_question = inputs.a.question == inputs.b.question
+    kinds: dict[Kind, object] = {
+        "documents": matched.changed,
+        "recut": any("recut" in of.values() for of in matched.changes),
+        "order": matched.moved and not matched.changed,
+        "answer": inputs.answer,
+        "gold": inputs.gold,
+        "question": not same_question,
+        "history": inputs.question and same_question,
+    }
+    return frozenset(kind for kind, differs in kinds.items() if differs)
 
 
 def _lacking(inputs: Inputs) -> int | None:
@@ -325,9 +354,17 @@ def _lacking(inputs: Inputs) -> int | None:
 def _alone(inputs: Inputs) -> tuple[frozenset[int], frozenset[int]]:
     """Return the documents that only one run has."""
     only: list[frozenset[int]] = []
-    for sample, changes in zip((inputs.a, inputs.b), inputs.documents().changes, strict=True):
+    matched = inputs.documents()
+    for sample, changes, copies in zip(
+        (inputs.a, inputs.b),
+        matched.changes,
+        matched.copies,
+        strict=True,
+    ):
         contexts = sample.contexts or ()
-        places = [i for i, change in changes.items() if change in ("lost", "gained")]
+        gone = [i for i, change in changes.items() if change in ("lost", "gained")]
+        places = [i for i in gone if i not in copies]
+        # Numbers in place of texts, which would stay in memory for all samples of both runs.
         only.append(frozenset(hash((contexts[i].title, contexts[i].text)) for i in places))
     return only[0], only[1]
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import io
 import json
+import logging
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from claimeval.evaluation.exchanged import ExchangeCheck
 from claimeval.evaluation.job import Job, Reiterable, run_identity
@@ -19,8 +20,7 @@ from claimeval.runs.directory import MANIFEST, ResultWriter, RunResults, load_ma
 from claimeval.types.options import RunOptions
 from claimeval.types.records import SampleResult
 
-if TYPE_CHECKING:
-    pass
+logger = logging.getLogger("claimeval")
 
 
 class Prepared(NamedTuple):
@@ -35,6 +35,13 @@ class Prepared(NamedTuple):
     """The file or run directory of the items."""
     unit: str = "samples"
     """The unit of the progress."""
+    remarks: tuple[str, ...] = ()
+    """What to say of the items before the first request, once nothing can refuse the run."""
+
+    def log_remarks(self) -> None:
+        """Log what is said of the items."""
+        for remark in self.remarks:
+            logger.info("%s", remark)
 
     def count_items(self) -> int:
         """Return the number of items; if it is not known, they may be read."""
@@ -99,6 +106,8 @@ class RunSink:
         if revise:
             tallies = SummaryBuilder(writer.manifest)
             writer.revise(tallies.each(map(revise, writer.added())))
+            # The prices of the run were given to the first tallies alone, which also know why it
+            # stopped.
             revised = tallies.summary(complete=status.complete)
             summary = revised.model_copy(update={"cost": summary.cost, "stopped": summary.stopped})
         if judge and (status.complete or status.decided):

@@ -126,6 +126,8 @@ def _compared(
         return people.get(judge)
     for pair in panel.judge_vs_panel if panel else ():
         if pair.first == judge and panel:
+            # The pair has the judge in its rows; here the rows are the panel's, as those of people
+            # are.
             transposed = tuple(zip(*pair.confusion, strict=True))
             return JudgeAgainstPeople(
                 compared=pair.claims,
@@ -153,7 +155,10 @@ def _odd_one(judges: Sequence[JudgeNumbers]) -> str | None:
         for judge in judges
         if judge.kappa_with_judges is not None
     )
-    return kappas[0][1] if len(kappas) > 2 and kappas[0][0] < kappas[1][0] else None
+    if len(kappas) < 3:
+        return None
+    (least, judge), (second, _), *_ = kappas
+    return judge if least < second else None
 
 
 def _front(judges: Sequence[JudgeNumbers]) -> set[str]:
@@ -163,8 +168,9 @@ def _front(judges: Sequence[JudgeNumbers]) -> set[str]:
         for judge in judges
         if judge.dollars_per_1000 is not None and judge.kappa is not None
     ]
-    return {
-        name
-        for cost, kappa, name in priced
-        if not any(c <= cost and k >= kappa and (c, k) != (cost, kappa) for c, k, _ in priced)
-    }
+    front = set()
+    for cost, kappa, name in priced:
+        as_good = {(c, k) for c, k, _ in priced if c <= cost and k >= kappa}
+        if as_good == {(cost, kappa)}:
+            front.add(name)
+    return front

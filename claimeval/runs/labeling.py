@@ -61,9 +61,9 @@ CLAIMS = 100
 """Default number of claims to draw."""
 Design = Literal["even", "label"]
 DISPUTED: Literal["disputed"] = "disputed"
-SEEN: Literal["seen"] = "seen"
-"""The design of labels that were given where a reader had seen the verdicts."""
 """Design of labels of claims that were chosen because judges or people differ."""
+SEEN: Literal["seen"] = "seen"
+"""Design of labels that were given where a reader had seen the verdicts."""
 EARLIER = {"uniform": "even", "stratified": "label", "uncertainty": "even"}
 """What to draw instead of the designs of earlier versions."""
 
@@ -154,11 +154,16 @@ def _draw_or_grow(
         [a for _, a in judged], rating, min(count, len(judged) or count), design, seed, kept
     )
     new = [i for i in chosen.chosen if i not in set(kept)]
-    items: list[Item] = []
-    for i in (*kept, *(new[place] for place in draw_order(len(new), seed))):
-        sample, assessment = judged[i]
-        probability = chosen.probabilities[i]
-        items.append(Item(sample=sample, claim_id=assessment.subject, probability=probability))
+    # Those that may have labels already stay in front; the new ones are shuffled among themselves.
+    order = [*kept, *(new[place] for place in draw_order(len(new), seed))]
+    items = [
+        Item(
+            sample=judged[i][0],
+            claim_id=judged[i][1].subject,
+            probability=chosen.probabilities[i],
+        )
+        for i in order
+    ]
     if rating and judged:
         row = row.model_copy(update={"against": judged[0][1].against})
     claim_draw = ClaimDraw(
@@ -182,7 +187,7 @@ def _drawn_otherwise(run: Path, row: Metric, before: ClaimDraw) -> str:
     path = _path(run, row.name)
     going_on = f"continue with these options, or remove {path} to draw again"
     if before.design not in get_args(Design):
-        # what an earlier version labeled is no random sample beside another draw
+        # What an earlier version labeled is no random sample beside another draw.
         labels = ClaimLabels(run, row.name).path
         going_on = f"such a draw does not grow: move {path} and {labels} elsewhere to draw again"
     return (
@@ -207,12 +212,23 @@ def disputed_claims(run: Path, metric: str | None, count: int) -> ClaimDraw:
     """
     row, rating = labeled_metric(run, metric)
     by_sample: defaultdict[str, list[HumanLabel]] = defaultdict(list)
-    for label in labels_in(run, row.name, rating.scale.words if rating else ()) or ():
+    for label in (
+        labels_in(
+            run,
+            row.name,
+            rating.scale.words if rating else (),
+        )
+        or ()
+    ):
         by_sample[label.sample].append(label)
     found = list[tuple[bool, float, str, Assessment]]()
     population = 0
     for result in RunResults.of(run):
-        about = _by_subject(result, by_sample.get(result.sample.id, ()), of_answer=bool(rating))
+        about = _by_subject(
+            result,
+            by_sample.get(result.sample.id, ()),
+            of_answer=bool(rating),
+        )
         for assessment in assessments(result, row):
             population += assessment.label is not None
             agreed = _agrees(assessment, about[assessment.subject], rating)
@@ -225,7 +241,12 @@ def disputed_claims(run: Path, metric: str | None, count: int) -> ClaimDraw:
         )
     found.sort(key=lambda entry: entry[:2])
     items = tuple(
-        Item(sample=sample, claim_id=a.subject, probability=None) for *_, sample, a in found[:count]
+        Item(
+            sample=sample,
+            claim_id=a.subject,
+            probability=None,
+        )
+        for *_, sample, a in found[:count]
     )
     if rating:
         row = row.model_copy(update={"against": found[0][3].against})
@@ -312,7 +333,12 @@ def questions(run: Path, drawn: ClaimDraw) -> Iterator[ClaimToLabel]:
     }
     for item in drawn.items:
         result = results[item.sample]
-        answer = Claim(id="answer", of="answer", text=result.sample.answer or "", grounding="exact")
+        answer = Claim(
+            id="answer",
+            of="answer",
+            text=result.sample.answer or "",
+            grounding="exact",
+        )
         claim = next((claim for claim in result.claims if claim.id == item.claim_id), answer)
         yield ClaimToLabel(item=item, result=result, claim=claim)
 
@@ -399,6 +425,7 @@ class ClaimLabels:
         """Write a row; the lock is held and the file is read."""
         before = self._rows.get(key)
         self._rows[key] = fields
+        # A new label is one line at the end, so that the thousandth is saved as fast as the first.
         if before:
             self._rewrite()
         else:
@@ -432,6 +459,7 @@ class ClaimLabels:
 def _version(path: Path) -> tuple[int, ...]:
     """Return what changes when a file is written; empty if it is missing or empty."""
     found = path.stat() if path.exists() else None
+    # Another process replaces the file (another inode) or adds to it (another size).
     return (found.st_ino, found.st_size, found.st_mtime_ns) if found and found.st_size else ()
 
 
@@ -445,9 +473,13 @@ def drop_broken_line(path: Path) -> None:
 def labels_in(
     run: Path, metric: str | None = None, words: Sequence[str] = (), parts: Sequence[Part] = ()
 ) -> LabelFile | None:
-    """Return the human labels in a run directory, for one metric or all; None if there are none.
+    """Return the human labels in a run directory; None if there are none.
 
-    `words` are those of a rating, `parts` the evidence of the run's claims.
+    Args:
+        run: The run directory.
+        metric: The metric that is labeled; None for all.
+        words: The words of a rating, which labels may have.
+        parts: The evidence of the run's claims.
     """
     files = [file for file in label_files(run, metric) if file.stat().st_size]
     return LabelFile(*files, words=words, parts=parts) if files else None
@@ -458,25 +490,16 @@ COLUMNS = ("id", "claim_id", "text", "against", "question", "evidence", "label")
 
 def export(run: Path, drawn: ClaimDraw, path: Path) -> int:
     """Write the drawn claims as CSV with an empty column `label`, and return their number."""
-    with path.open("w", encoding="utf-8", errors="backslashreplace", newline="") as file:
-        write_csv(file, [COLUMNS, *_export_rows(run, drawn)])
-    return len(drawn.items)
-
-
-def _export_rows(run: Path, drawn: ClaimDraw) -> Iterator[Sequence[str]]:
     against = drawn.metric.against
+    rows: list[Sequence[str]] = []
     for question in questions(run, drawn):
+        claim = question.claim
         sample = question.result.sample
         evidence = "\n\n".join(document.text for document in sample.documents(against) or ())
-        yield (
-            sample.id,
-            question.claim.id,
-            question.claim.text,
-            against,
-            sample.question,
-            evidence,
-            "",
-        )
+        rows.append((sample.id, claim.id, claim.text, against, sample.question, evidence, ""))
+    with path.open("w", encoding="utf-8", errors="backslashreplace", newline="") as file:
+        write_csv(file, [COLUMNS, *rows])
+    return len(drawn.items)
 
 
 def labeled_metric(run: Path, name: str | None) -> tuple[Metric, QuestionRecord | None]:
@@ -621,7 +644,11 @@ def draw_documents(
             else:
                 without_results += 1
 
-    chosen = heapq.nsmallest(count, with_results(), key=lambda sample: _number(sample.id, seed))
+    chosen = heapq.nsmallest(
+        count,
+        with_results(),
+        key=lambda sample: _number(sample.id, seed),
+    )
     grade.survey(chosen)
     drawn = DocumentDraw(
         source=source,

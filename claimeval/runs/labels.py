@@ -69,32 +69,22 @@ class HumanLabelCounts(Record):
 
     def words(self) -> str:
         """Return the counts in words; empty if every label counts."""
-        left_out = [
-            f"{number_of(self.blank, 'row')} without a label" if self.blank else "",
-            f"{self.undecided} undecided" if self.undecided else "",
-            (
-                f"{self.disputed} of the disputed queue, which is no random sample"
-                if self.disputed
-                else ""
-            ),
-            (f"{self.seen} given beside the verdicts, which were not drawn" if self.seen else ""),
-            (
-                f"{self.undrawn} beyond the draw, whose probabilities are unequal"
-                if self.undrawn
-                else ""
-            ),
-            (
-                f"{self.conflicting} that the same annotator labeled differently"
-                if self.conflicting
-                else ""
-            ),
-            f"{self.divided} on which annotators are evenly divided" if self.divided else "",
-        ]
-        parts = [", ".join(filter(None, left_out))]
-        parts[0] = f"left out: {parts[0]}" if parts[0] else ""
+        counts = {
+            f"{number_of(self.blank, 'row')} without a label": self.blank,
+            f"{self.undecided} undecided": self.undecided,
+            f"{self.disputed} of the disputed queue, which is no random sample": self.disputed,
+            f"{self.seen} given beside the verdicts, which were not drawn": self.seen,
+            f"{self.undrawn} beyond the draw, whose probabilities are unequal": self.undrawn,
+            f"{self.conflicting} that the same annotator labeled differently": self.conflicting,
+            f"{self.divided} on which annotators are evenly divided": self.divided,
+        }
+        parts: list[str] = []
+        left_out = ", ".join(words for words, count in counts.items() if count)
+        if left_out:
+            parts.append(f"left out: {left_out}")
         if settled := self.differing - self.divided:
             parts.append(f"annotators differ on {settled} more, where the majority counts")
-        return "; ".join(filter(None, parts))
+        return "; ".join(parts)
 
 
 class StrayLabels(Record):
@@ -232,6 +222,7 @@ class RaterTable:
         self._panel = panel
         self._cluster = cluster
         self._by = by
+        # One judge that is asked once is the panel, and would be compared with people twice.
         raters = (*judges, PANEL) if len(judges) > 1 or panel.replicates > 1 else judges
         self.clusters: list[int] = []
         """Cluster of each item (see `cluster_of`): its question, or its value of `cluster`."""
@@ -301,20 +292,24 @@ class RaterTable:
         if not rows:
             self._stray(human_labels, {a.against for a in result.whole})
             return
-        columns: defaultdict[str, list[str | None]] = defaultdict(list)
-        for assessment in rows:
-            for ballot in cast_ballots(assessment.verdicts, self._panel):
-                columns[ballot.judge].append(ballot.choice)
-        ballots = [
-            Ballot(judge, self._rolled_up(choices), _share(choices), None)
-            for judge, choices in columns.items()
-        ]
+        ballots = self._of_answer(rows)
         labels = [a.support for a in rows]
         label = self._rolled_up(labels)
         whole = rows[0].model_copy(
             update={"label": label, "positive": None, "probability": _share(labels)}
         )
         self.add(result.sample, people(human_labels, self.choice, self._panel), ballots, whole)
+
+    def _of_answer(self, rows: Sequence[Assessment]) -> list[Ballot]:
+        """Return what each judge says of an answer by its labels of the claims."""
+        columns: defaultdict[str, list[str | None]] = defaultdict(list)
+        for assessment in rows:
+            for ballot in cast_ballots(assessment.verdicts, self._panel):
+                columns[ballot.judge].append(ballot.choice)
+        return [
+            Ballot(judge, self._rolled_up(choices), _share(choices), None)
+            for judge, choices in columns.items()
+        ]
 
     def add(
         self, sample: Sample, labels: People | None, ballots: Sequence[Ballot], panels: Assessment
@@ -333,6 +328,7 @@ class RaterTable:
             self.raters[judge].append(ballot.choice if ballot else None)
             self.probabilities[judge].append(ballot.probability if ballot else None)
         if PANEL in self.raters:
+            # The label of a tie comes from the rule for ties, so that nobody gave it.
             self.raters[PANEL].append(None if panels.tied else panels.label)
             self.probabilities[PANEL].append(panels.probability)
         choices = labels.choices if labels else {}
@@ -364,6 +360,7 @@ class RaterTable:
             return label.word
         if self._panel.scale.ordered:
             return self._panel.scale.of_step(label.grade)
+        # A judge who answers yes or no says no to both, while people tell them apart.
         if label.label == "contradicted" and "contradicted" not in self._panel.scale.words:
             return "not_found"
         return label.label
@@ -532,20 +529,21 @@ def claims_for_label(result: SampleResult, label: HumanLabel) -> Iterator[str]:
         yield str(label.claim_id)
         return
     same = [claim.id for claim in result.claims if _folded(claim.text) == text]
-    if same:
-        yield from same
-        return
+    yield from same or _claims_in_passage(result, label.text)
+
+
+def _claims_in_passage(result: SampleResult, text: str) -> Iterator[str]:
+    """Yield the ids of the claims of which at least half stands in this passage of a text."""
     for part in dict.fromkeys(claim.of for claim in result.claims):
-        passage = verbatim(label.text, result.sample.text(part) or "")
+        passage = verbatim(text, result.sample.text(part) or "")
         if passage is None:
             continue
-        start, end = passage
         for claim in result.claims_of(part):
-            if (
-                claim.span
-                and 2 * (min(end, claim.span[1]) - max(start, claim.span[0]))
-                >= claim.span[1] - claim.span[0]
-            ):
+            if claim.span is None:
+                continue
+            start, end = claim.span
+            within = min(end, passage[1]) - max(start, passage[0])
+            if 2 * within >= end - start:
                 yield claim.id
 
 

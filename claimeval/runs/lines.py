@@ -33,6 +33,7 @@ class WrittenResult(NamedTuple):
     @property
     def asked(self) -> bool:
         """Whether a judge was asked anything."""
+        # In a text of the data, these quotation marks are escaped.
         return b',"calls":[' in self.replies
 
 
@@ -96,6 +97,8 @@ _GZIP = 16 + zlib.MAX_WBITS
 def compress(plain: Path, into: Path) -> None:
     """Compress a file of lines; the same lines and the same zlib give the same bytes."""
     with plain.open("rb") as lines, into.open("wb") as file:
+        # Gzip writes the time into its header unless it is told 0, and equal runs shall have equal
+        # bytes.
         while block := b"".join(islice(lines, MEMBER)):
             file.write(gzip.compress(block, LEVEL, mtime=0))
 

@@ -39,7 +39,7 @@ FOLDER = f"{MARKER}-passages"
 """The folder of indexes, in that of the reply cache."""
 
 
-class FailedClaim(NamedTuple):
+class UnsupportedClaim(NamedTuple):
     """A claim that failed, and the documents that the run judged with."""
 
     claim: Claim
@@ -49,7 +49,7 @@ class FailedClaim(NamedTuple):
     asked about it."""
 
 
-class Choice(NamedTuple):
+class ChosenPassages(NamedTuple):
     """The passages of a claim, as places in the corpus."""
 
     passages: tuple[int, ...]
@@ -58,7 +58,7 @@ class Choice(NamedTuple):
     """The place of each document that the run had; None if it is not in the corpus."""
 
 
-def failed_claims(result: SampleResult, metrics: Sequence[Metric]) -> list[FailedClaim]:
+def failed_claims(result: SampleResult, metrics: Sequence[Metric]) -> list[UnsupportedClaim]:
     """Return the claims of a result that failed, of every part.
 
     A claim of the answer fails if the contexts do not support it, one of the gold answer if the
@@ -68,14 +68,14 @@ def failed_claims(result: SampleResult, metrics: Sequence[Metric]) -> list[Faile
     columns = result.columns()
     claims = {claim.id: claim for claim in result.claims}
     retrieved = {one.subject: one for one in columns.get(("reference", "contexts"), ())}
-    failed = list[FailedClaim]()
+    failed = list[UnsupportedClaim]()
     for metric in decisive(metrics):
         had = _documents_of(result.sample, metric)
         for one in _unsupported(result, metric, columns):
             used = retrieved.get(one.subject) if metric.against == "answer" else None
             if used and used.support != "supported":
                 used = None
-            failed.append(FailedClaim(claims[one.subject], had, used))
+            failed.append(UnsupportedClaim(claims[one.subject], had, used))
     return failed
 
 
@@ -107,7 +107,7 @@ def _documents_of(sample: Sample, metric: Metric) -> tuple[Document, ...]:
     return sample.evidence.get(metric.against, ())
 
 
-class _Totals:
+class _JudgedCounts:
     """Counts of what is judged."""
 
     def __init__(self) -> None:
@@ -121,7 +121,7 @@ class _Totals:
         """Absent contexts whose id is that of a passage with another text."""
 
 
-class Selection:
+class PassageSelection:
     """Chooses the passages of all failed claims of a run before the first call."""
 
     def __init__(
@@ -131,8 +131,8 @@ class Selection:
         self._corpus = corpus
         self._results = results
         self._metrics = run.rows
-        self._chosen: dict[tuple[str, str], Choice] = {}
-        self.totals = _Totals()
+        self._chosen: dict[tuple[str, str], ChosenPassages] = {}
+        self.totals = _JudgedCounts()
 
     def choose(self) -> None:
         """Choose the passages. Raises UsageError if the contexts are not in the corpus."""
@@ -143,11 +143,11 @@ class Selection:
                     self._choose(result, failed)
         self._check()
 
-    def _choose(self, result: SampleResult, failed: FailedClaim) -> None:
+    def _choose(self, result: SampleResult, failed: UnsupportedClaim) -> None:
         totals = self.totals
         found = tuple([self._place(document) for document in failed.had])
         had = [place for place in found if place is not None]
-        choice = Choice(self._nearest(result.sample, failed, had), found)
+        choice = ChosenPassages(self._nearest(result.sample, failed, had), found)
         self._chosen[result.id, failed.claim.id] = choice
         totals.asked += 1
         totals.passages += len(choice.passages) + len(found)
@@ -165,7 +165,9 @@ class Selection:
                 self.totals.renamed += known is not None and self._index.has_id(known)
         return place
 
-    def _nearest(self, sample: Sample, failed: FailedClaim, had: Sequence[int]) -> tuple[int, ...]:
+    def _nearest(
+        self, sample: Sample, failed: UnsupportedClaim, had: Sequence[int]
+    ) -> tuple[int, ...]:
         """Return the passages that fit the claim best and that the run did not have, in reading
         order, with the neighbors of the best."""
         query = f"{failed.claim.text} {sample.question}"
@@ -177,11 +179,11 @@ class Selection:
             chosen.update(self._index.beside(place))
         return tuple(sorted(chosen.difference(had)))
 
-    def _best(self, query: str, failed: FailedClaim, had: Sequence[int]) -> list[int]:
+    def _best(self, query: str, failed: UnsupportedClaim, had: Sequence[int]) -> list[int]:
         """Return the passages nearest to a claim that the run did not have."""
         if self._corpus.chunked:
             return self._index.search(query, BEST, without=had)
-        # paragraphs of a folder stand within the chunks of the run
+        # Paragraphs of a folder stand within the chunks of the run.
         texts = [" ".join(document.text.split()) for document in failed.had]
         best = list[int]()
         for place in self._index.search(query, BEST + LOOKED_AT, without=had):
@@ -279,7 +281,7 @@ class _PassagesOfSample:
         self._numbers: dict[tuple[int, str], int] = {}
         self._ids = set[str]()
 
-    def add(self, had: Sequence[Document], choice: Choice) -> ClaimPassages:
+    def add(self, had: Sequence[Document], choice: ChosenPassages) -> ClaimPassages:
         """Add the passages of a claim, and return their numbers in reading order."""
         before = list[int]()
         for document, place in zip(had, choice.found, strict=True):
@@ -322,6 +324,7 @@ def open_index(corpus: Corpus, cache: Path) -> PassageIndex:
     if index := PassageIndex.open(file):
         return index
     folder.mkdir(parents=True, exist_ok=True)
+    # An index that a kill cut off must not be opened for a whole one.
     part = file.with_suffix(".part")
     part.unlink(missing_ok=True)
     PassageIndex.build(corpus.passages(), part).close()

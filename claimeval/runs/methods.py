@@ -12,10 +12,11 @@ from claimeval.evaluation.summary import Summary
 from claimeval.metrics import names, sources
 from claimeval.metrics.rows import Metric
 from claimeval.metrics.scoring import MetricSummary, ends_and_kind
+from claimeval.providers import reads_prompts
 from claimeval.runs.agreement import RaterReport, measure_run
 from claimeval.runs.directory import label_files
 from claimeval.statistics.estimates import METHODS
-from claimeval.statistics.formatting import decimal, estimate, number_of
+from claimeval.statistics.formatting import estimate, number_of
 from claimeval.types.clusters import cluster_noun
 from claimeval.types.errors import UsageError
 from claimeval.types.estimates import Estimate
@@ -115,11 +116,11 @@ def _judges(manifest: Manifest, summary: Summary) -> Iterator[str]:
     if not manifest.judges and not manifest.extractor:
         yield "No language model was asked."
         return
+    if not any(map(reads_prompts, manifest.asked)):
+        yield "No language model was asked."
     if extractor := manifest.extractor:
-        yield (
-            f"{_judge(extractor, summary)} extracted the claims of each text"
-            f"{_prompt(manifest, 'extract')}."
-        )
+        prompt = _prompt(manifest, "extract") if reads_prompts(extractor) else ""
+        yield f"{_judge(extractor, summary)} extracted the claims of each text{prompt}."
     subject = _panel_members(manifest, summary)
     for question in manifest.questions:
         yield f"{subject} {_question(manifest, question)}."
@@ -131,7 +132,7 @@ def _judges(manifest: Manifest, summary: Summary) -> Iterator[str]:
 def _panel_members(manifest: Manifest, summary: Summary) -> str:
     """Return the judges as the subject of a sentence."""
     if manifest.judges == (manifest.extractor,):
-        return "The same model"
+        return "The same judge"
     judges = [_judge(judge, summary) for judge in manifest.judges]
     if len(judges) < 2:
         return "".join(judges)
@@ -168,8 +169,10 @@ def _question(manifest: Manifest, question: QuestionRecord) -> str:
     prompt = prompts.get(question.prompt or "")
     subjects = {"claims": "each claim", "documents": "each document", "answer": "each answer"}
     words = ", ".join(word.replace("_", " ") for word in question.scale.words)
-    source = ", from replies that were recorded"
-    if prompt:
+    source = ""
+    if not prompt:
+        source = ", from replies that were recorded"
+    elif any(map(reads_prompts, manifest.judges)):
         source = f" with the prompt {prompt.name} (SHA-256 {prompt.digest[:DIGITS]})"
     what = "" if question.name == "support" else f" for {question.name.replace('_', ' ')}"
     return f"labeled {subjects[question.subjects]}{what} ({words}){source}"
@@ -207,7 +210,7 @@ def _value(metric: MetricSummary) -> str:
         counts += f", {metric.hits:,} of {metric.judged:,} claims"
     if metric.mean is None:
         return f"undefined ({metric.because})"
-    return f"mean {decimal(metric.mean)} ({ends_and_kind(metric)}; {counts})"
+    return f"mean {metric.mean_in_words} ({ends_and_kind(metric)}; {counts})"
 
 
 def _intervals(manifest: Manifest, summary: Summary) -> Iterator[str]:

@@ -156,7 +156,7 @@ def _unfed(summary: Summary) -> Iterator[tuple[str, str]]:
             "`claimeval doctor` shows a sample as it is read; map the columns with --field"
             " FIELD=COLUMN"
         )
-        yield "unfed", f"No sample can feed {', '.join(unfed)}. {advice}."
+        yield "unfed", f"No sample has the fields for {', '.join(unfed)}. {advice}."
 
 
 def _ungrounded(summary: Summary) -> Iterator[tuple[str, str]]:

@@ -38,8 +38,8 @@ from claimeval.runs.notes import Note, notes
 from claimeval.runs.pairing import PairedBy
 from claimeval.runs.slices import ChangeSlices, DiagnosisCounts, Slices, SliceTally, doubtful
 from claimeval.runs.worst import SHOWN
-from claimeval.statistics import paired_difference
-from claimeval.statistics.formatting import decimal, p_value, signed_estimate
+from claimeval.statistics import mcnemar_exact, paired_difference
+from claimeval.statistics.formatting import decimal, digits_of, p_value, signed, signed_estimate
 from claimeval.types.errors import is_installed
 from claimeval.types.estimates import Cost, Estimate
 from claimeval.types.records import Assessment, Call, Claim, Reason, Record, SampleResult
@@ -270,16 +270,38 @@ class MetricComparison(Record):
     @property
     def cause_rows(self) -> list[CauseRow]:
         """Rows of the table of causes, whose rounded figures add up."""
-        return rows(self.because, self.difference.value, self.change)
+        digits = digits_of(self.difference.reported)
+        return rows(self.because, self.difference.value, self.change, digits)
+
+    @property
+    def change_in_words(self) -> str:
+        """The difference with its sign and the decimals of its interval."""
+        return signed(self.difference.value, digits_of(self.difference.reported))
 
     def __repr__(self) -> str:
         change = signed_estimate(self.difference.value, self.difference.reported)
-        means = f"{decimal(self.a)} to {decimal(self.b)}"
+        digits = digits_of(self.difference.reported)
+        means = f"{decimal(self.a, digits)} to {decimal(self.b, digits)}"
         return (
             f"<MetricComparison {self.metric}: {means}, {change}, p {p_value(self.p)}, n {self.n}>"
         )
 
     __str__ = __repr__
+
+
+class ContradictedAnswers(Record):
+    """Shared samples with a claim in the answer that its evidence contradicts."""
+
+    a: int = 0
+    b: int = 0
+    only_a: int = 0
+    """Samples of which only the answer of run a has one."""
+    only_b: int = 0
+
+    @property
+    def p(self) -> float:
+        """The p-value of McNemar's exact test."""
+        return mcnemar_exact(self.only_a, self.only_b)
 
 
 class PairedRuns(Record):
@@ -323,6 +345,7 @@ class PairedRuns(Record):
     labeled_once: int
     flips: tuple[Flip, ...]
     """The first claims that flipped."""
+    contradicted: ContradictedAnswers = ContradictedAnswers()
     culprit: Culprit
     """What changed, in one sentence, and what it rests on."""
 
@@ -390,7 +413,11 @@ class OverviewBuilder:
             for judge, ids in manifest.asked_with.items()
         }
         self._judges = {
-            judge.name: _JudgeTally(judge, shorter[judge.name], asked_with.get(judge.name, ()))
+            judge.name: _JudgeTally(
+                judge,
+                shorter[judge.name],
+                asked_with.get(judge.name, ()),
+            )
             for judge in manifest.asked
         }
         self._ranks = _RankTally()
@@ -509,6 +536,7 @@ def data_name(manifest: Manifest) -> str | None:
 
 
 def _last_part(path: str) -> str:
+    # A run may have been written on Windows, whose paths this system does not split.
     return re.split(r"[\\/]", path.rstrip("\\/"))[-1]
 
 
@@ -556,11 +584,9 @@ class _JudgeTally:
 
     def overview(self, summary: Summary) -> JudgeOverview:
         """Return the overview of the judge, with its cost from the summary."""
-        costs = (
-            [step for step in summary.cost.by if step.judge == self._judge.name]
-            if summary.cost
-            else []
-        )
+        # Not from the calls: the prices that a run was given are known to its summary alone.
+        steps = summary.cost.by if summary.cost else ()
+        costs = [step for step in steps if step.judge == self._judge.name]
         return JudgeOverview(
             name=self._judge.name,
             short=self.short,
@@ -602,6 +628,8 @@ class _RankTally:
         for rank, document in enumerate((result.sample.contexts or ())[:RANKS], 1):
             self._samples[rank] += 1
             self._cited[rank] += document.id in cites
+            # The reference context "1" is not the first document because that one has its rank as
+            # id.
             self._relevant[rank] += not document.id_is_rank and document.id in relevant
 
     def ranks(self) -> tuple[RankOverview, ...]:

@@ -25,8 +25,7 @@ from claimeval.types.records import Record, Sample, ScoredSample, Turn
 PairedBy = Literal["id", "question"]
 """What two samples of a pair have in common."""
 MOST = 0.5
-"""Share of the smaller run of which the runs have pairs, else they are not compared; share of the
-pairs by id from which other questions show that the ids only number the rows."""
+"""Share of the smaller run of which the runs have pairs, else they are not compared."""
 
 
 class _AskedSample(Record, extra="ignore"):
@@ -38,7 +37,7 @@ class _AskedSample(Record, extra="ignore"):
     metadata: dict[str, JsonValue] = Field(default_factory=dict)
 
 
-class _Line(Record, extra="ignore"):
+class _ResultLine(Record, extra="ignore"):
     """A line of `results.jsonl`, of which only the question is read."""
 
     sample: _AskedSample
@@ -58,6 +57,7 @@ def question_of(sample: Sample | _AskedSample) -> str:
 
 def folded(text: str) -> str:
     """Return a question without case, and with single blanks."""
+    # “é” is one character or two, by the program that wrote the file.
     return " ".join(normalize("NFC", text).casefold().split())
 
 
@@ -94,13 +94,13 @@ class Asked(NamedTuple):
     def alone(folder: Path) -> dict[str, str]:
         """Return the question of each sample of a run directory by id, folded, without the earlier
         turns of its conversation."""
-        asked = RunResults.of(folder).lines(_Line)
+        asked = RunResults.of(folder).lines(_ResultLine)
         return {line.sample.id: folded(line.sample.question) for line in asked}
 
     @classmethod
     def of(cls, folder: Path) -> Asked:
         """Read what the samples of a run directory ask."""
-        asked = RunResults.of(folder).lines(_Line)
+        asked = RunResults.of(folder).lines(_ResultLine)
         questions = {line.sample.id: question_of(line.sample) for line in asked}
         return cls(questions, load_manifest(folder).data)
 
@@ -118,6 +118,7 @@ class Asked(NamedTuple):
         """Return whether the ids of one of two runs number rows that the other one does not
         have."""
         one_file = self.data.digest is not None and self.data.digest == other.data.digest
+        # The same file gives the same numbers to the same rows, so that numbers do pair its runs.
         made = [data.ids == "made" for data in (self.data, other.data)]
         return any(made) and not (all(made) and one_file)
 
@@ -126,24 +127,24 @@ def paired_by(a: Asked, b: Asked) -> PairedBy:
     """Return how the samples of two runs are paired.
 
     By id, if the ids of both are those of the data (or number the rows of the same file), most of
-    the smaller run is in the other one, and they do not give other questions to most pairs. Else by
-    question, if that finds more pairs.
+    the smaller run is in the other one, and of the questions that differ in a pair, most were
+    reworded and not given another id. Else by question, if that finds more pairs.
     """
     shared = a.questions.keys() & b.questions.keys()
     in_both = Counter(a.questions.values()) & Counter(b.questions.values())
     by_question = in_both.total()
     if a.numbers_own_rows(b):
-        # without a question in common, numbers are all there is
+        # Without a question in common, numbers are all there is.
         return "question" if by_question or not shared else "id"
     smaller = min(len(a.questions), len(b.questions))
     if len(shared) < MOST * smaller:
         return "question" if by_question > len(shared) else "id"
-    # A question that was reworded is in one run only. One that the other run has under another id
-    # shows that ids are no names: two exports, each with its rows numbered.
-    elsewhere = [
-        i for i in shared if a.questions[i] != b.questions[i] and a.questions[i] in in_both
-    ]
-    return "question" if len(elsewhere) > MOST * len(shared) else "id"
+    # A question that was reworded is in one run only. One that both have under different ids
+    # shows that ids are no names: two exports, each with its rows numbered, of which one lacks a
+    # row in the middle. Ids pair those wrongly, and questions pair no reworded ones.
+    others = [i for i in shared if a.questions[i] != b.questions[i]]
+    elsewhere = sum(a.questions[i] in in_both or b.questions[i] in in_both for i in others)
+    return "question" if elsewhere and 2 * elsewhere >= len(others) else "id"
 
 
 def check_paired(shared: int, samples: tuple[int, int], names: tuple[str, str]) -> None:

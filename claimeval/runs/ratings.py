@@ -82,9 +82,9 @@ class _Ratings(NamedTuple):
         return {item: sum(values) / len(values) for item, values in by_key.items()}
 
 
-def has_ratings(labels: Path) -> bool:
-    """Return whether a file has ratings of whole answers and no labels."""
-    first = next(iter(read_rows(labels)), None)
+def has_ratings(labels: Path, sheet: str | None = None) -> bool:
+    """Return whether a file, or a sheet of it, has ratings of whole answers and no labels."""
+    first = next(iter(read_rows(labels, sheet=sheet)), None)
     return (
         first is not None
         and RATING in first.fields
@@ -98,6 +98,7 @@ def rate_run(
     names: Sequence[str] = (),
     metrics: Sequence[str] = (),
     cluster: str | None = None,
+    sheet: str | None = None,
 ) -> RatingAgreement:
     """Compare the scores of a run with ratings of its samples.
 
@@ -107,26 +108,20 @@ def rate_run(
         names: The fields of the ratings. Default: `rating`.
         metrics: The metrics. Default: all.
         cluster: The field whose equal values are one cluster; None: as in the run.
+        sheet: The sheet of a spreadsheet of ratings.
 
     Raises:
         UsageError: No rating is about a sample of the run, or the run has no such metric.
     """
-    field = cluster_field(run, cluster)
     manifest = load_manifest(run)
     run_metrics = manifest.names
     if unknown := [name for name in metrics if name not in run_metrics]:
         raise unknown_name("metric of the run", unknown[0], run_metrics)
-    columns = [_ScoreColumn(name, {}) for name in metrics or run_metrics]
-    clusters: dict[str, Hashable] = {}
-    for result in RunResults.of(run):
-        clusters[result.sample.id] = cluster_of(result.sample, field)
-        for name, values in columns:
-            if name in result.scores and (value := result.scores[name].value) is not None:
-                values[result.sample.id] = value
+    columns, clusters = _scores_of_run(run, metrics or run_metrics, cluster)
     by_name = {name: _Ratings(name, {}) for name in names or (RATING,)}
     nowhere = Nowhere(str(ratings), [("--rating", name) for name in by_name])
     strays = Strays()
-    for row in read_rows(ratings):
+    for row in read_rows(ratings, sheet=sheet):
         nowhere.add(row.fields)
         item = row.first(_IDS)
         if item is None:
@@ -145,6 +140,21 @@ def rate_run(
     return _compared(columns, list(by_name.values()), clusters, unmatched, pairs=False)
 
 
+def _scores_of_run(
+    run: Path, metrics: Iterable[str], cluster: str | None
+) -> tuple[list[_ScoreColumn], dict[str, Hashable]]:
+    """Return the scores of a run in columns, and the cluster of each sample."""
+    field = cluster_field(run, cluster)
+    columns = [_ScoreColumn(name, {}) for name in metrics]
+    clusters: dict[str, Hashable] = {}
+    for result in RunResults.of(run):
+        clusters[result.sample.id] = cluster_of(result.sample, field)
+        for name, values in columns:
+            if name in result.scores and (value := result.scores[name].value) is not None:
+                values[result.sample.id] = value
+    return columns, clusters
+
+
 def _score_in(row: SourceRow, name: str, *, pairs: bool) -> float | None:
     """Return the score in a field of a row, or with `pairs` by how much the second of two is
     higher; None if the row has none."""
@@ -159,7 +169,12 @@ def _score_in(row: SourceRow, name: str, *, pairs: bool) -> float | None:
 
 
 def rate_table(
-    table: Path, scores: Sequence[str], ratings: Sequence[str], *, pairs: bool = False
+    table: Path,
+    scores: Sequence[str],
+    ratings: Sequence[str],
+    *,
+    pairs: bool = False,
+    sheet: str | None = None,
 ) -> RatingAgreement:
     """Compare scores and ratings that are columns of one table; rows with the same `question` are
     one cluster.
@@ -171,6 +186,7 @@ def rate_table(
         ratings: Fields of ratings, likewise; a list has the ratings of several annotators.
         pairs: Each row has two scores, of two answers, and a rating that is higher the more the
             second is preferred.
+        sheet: The sheet of a spreadsheet.
 
     Raises:
         UsageError: No row has such a field.
@@ -178,7 +194,7 @@ def rate_table(
     """
     if not scores or not ratings:
         raise UsageError("a table needs --score and --rating, the fields of both")
-    rows = list(read_rows(table))
+    rows = list(read_rows(table, sheet=sheet))
     columns = []
     for score in scores:
         columns += [_ScoreColumn(name, {}) for name in _expanded(rows, score)]
@@ -239,6 +255,7 @@ def _number(value: Any, row: SourceRow, name: str) -> float | None:
         raise DataError(
             f"{row.location}, field {name!r}: {str(value)[:40]!r} is not a number"
         ) from None
+    # An empty cell of a data frame is NaN, which `float` takes for a number.
     return number if math.isfinite(number) else None
 
 
@@ -293,7 +310,16 @@ def _correlation(
 def _agreeing(x: Sequence[float], y: Sequence[float], clusters: Sequence[Hashable]) -> Estimate:
     from claimeval.statistics import mean_interval
 
-    pairs = [(a, b, key) for a, b, key in zip(x, y, clusters, strict=True) if b]
+    pairs = [
+        (a, b, key)
+        for a, b, key in zip(
+            x,
+            y,
+            clusters,
+            strict=True,
+        )
+        if b
+    ]
     values = [0.5 if a == 0 else float((a > 0) == (b > 0)) for a, b, _ in pairs]
     return Estimate.of(mean_interval(values, clusters=[key for _, _, key in pairs]))
 

@@ -4,7 +4,7 @@ verdicts."""
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -181,7 +181,11 @@ def prepare(
         job = with_numbering(job, Reiterable(lambda: source.samples), given)
     job.check_families(sample.generator for sample in source.samples)
     record = earlier.manifest(job)
-    prepared = source.prepared(job if job.asked else Revote(record), record, Reuse(earlier, job))
+    prepared = source.prepared(
+        job if job.asked else Revote(record),
+        record,
+        Reuse(earlier, job),
+    )
     return prepared._replace(total=total)
 
 
@@ -196,8 +200,10 @@ def _with_metrics(record: Manifest, requested: ClaimsOptions) -> Manifest:
         names = tuple(
             metric if isinstance(metric, str) else metric.name for metric in requested.metrics
         )
-        if unknown := [name for name in names if record.questions and name not in record.names]:
-            raise unknown_name("score of the run", unknown[0], record.names)
+        if record.questions:
+            for name in names:
+                if name not in record.names:
+                    raise unknown_name("score of the run", name, record.names)
         changed["metrics"] = names
     return record.model_copy(update=changed)
 
@@ -224,38 +230,24 @@ def _panel(
     verdicts."""
     requested = earlier.requested
     before = earlier.record.panel
-    asking = specs.asking(requested.claims_per_call)
     others = [spec for spec in requested.judges if spec not in earlier.named]
     new = (
         specs.parse_panel(others, requested.claims_per_call) if others else PanelSpec((), None, {})
     )
     settings = {**new.settings, **requested.panel_settings}
     settings |= citing(earlier.derived, {"per_document": before.per_document} | settings)
+    # Fewer orders of documents than the run asked about are among its verdicts; more are not.
     same_documents = (
         settings.get("shuffle_contexts", 0) <= before.shuffle_contexts
         and settings.get("per_document", before.per_document) == before.per_document
     )
-    asks_else = requested.judges or earlier.names_claims or options.ask_again or asking
-    only_counted = (
-        not asks_else
-        and earlier.asks_the_same
-        and same_documents
-        and settings.get("replicates", 1) <= before.replicates
-    )
-    judges = list[Judge]()
-    recorded = set[str]()
     names = earlier.named if requested.judges else list(earlier.judges)
-    for name in names:
-        judge = earlier.judges[name]
-        if not (only_counted or options.offline or judge.provider == IMPORTED):
-            judges.append(specs.parse_judge(judge, asking))
-            continue
-        _check_recorded(earlier, name, same_documents=same_documents)
-        judges.append(judge)
-        recorded.add(name)
+    only_counted = same_documents and earlier.is_only_counted(settings, options)
+    judges, recorded = _judges_of_run(
+        earlier, names, asks_nobody=only_counted or options.offline, same_documents=same_documents
+    )
     if keep_verdicts:
-        kept = [judge for name, judge in earlier.judges.items() if name not in names]
-        _check_kept(kept, same_documents=same_documents)
+        kept = _kept(earlier, names, same_documents=same_documents)
         judges[:0] = kept
         recorded |= {judge.name for judge in kept}
     _check_joined(earlier, judges, new.judges, all_recorded=len(recorded) == len(judges))
@@ -263,13 +255,43 @@ def _panel(
     return panel, frozenset(recorded)
 
 
-def _check_kept(kept: Sequence[Judge], *, same_documents: bool) -> None:
+def _judges_of_run(
+    earlier: Earlier, names: Iterable[str], *, asks_nobody: bool, same_documents: bool
+) -> tuple[list[Judge], set[str]]:
+    """Return these judges of the run, and the names of those that are not asked but keep their
+    recorded verdicts.
+
+    Args:
+        earlier: The run.
+        names: The names of the judges.
+        asks_nobody: Whether no judge of the run is asked.
+        same_documents: Whether documents are shown as they were to the judges of the run.
+    """
+    asking = specs.asking(earlier.requested.claims_per_call)
+    judges: list[Judge] = []
+    recorded: set[str] = set()
+    for name in names:
+        judge = earlier.judges[name]
+        # Behind an imported judge is a file of replies, which can answer nothing new.
+        if not asks_nobody and judge.provider != IMPORTED:
+            judges.append(specs.parse_judge(judge, asking))
+            continue
+        _check_recorded(earlier, name, same_documents=same_documents)
+        judges.append(judge)
+        recorded.add(name)
+    return judges, recorded
+
+
+def _kept(earlier: Earlier, names: Collection[str], *, same_documents: bool) -> list[Judge]:
+    """Return the judges of the run besides these, whose verdicts are kept."""
+    kept = [judge for name, judge in earlier.judges.items() if name not in names]
     if kept and not same_documents:
         raise UsageError(
             f"Cannot keep the verdicts of judge {kept[0].name!r}: they were made with different"
             " document settings. Rejudge the run with the new settings first, then add judges"
             " with --keep-verdicts."
         )
+    return kept
 
 
 def _check_joined(
@@ -435,14 +457,24 @@ class Earlier:
             self._prompts[self._step].id
         ]
 
-    @property
-    def asks_the_same(self) -> bool:
-        """Whether the requested prompts and metrics ask for nothing that the run does not have."""
+    def is_only_counted(self, settings: Mapping[str, Any], options: RunOptions) -> bool:
+        """Return whether the run's verdicts are counted anew, because nothing is requested that it
+        does not have; `settings` are those of the panel."""
+        requested = self.requested
+        if requested.judges or self.names_claims or options.ask_again:
+            return False
+        # How many claims share a call changes the question to a judge, also about the same claims.
+        if specs.asking(requested.claims_per_call):
+            return False
+        if settings.get("replicates", 1) > self.record.panel.replicates:
+            return False
         return all(map(self.same_prompt, self.judges)) and not self.new_pairs
 
     def parts(self, result: SampleResult) -> set[Part]:
         """Return the parts of a sample that the metrics ask for and whose claims are reusable."""
         extracted = {claim.of for claim in result.claims}
+        # A text in which the extractor found no claim is done; one whose call failed is asked about
+        # again.
         extracted |= {
             part for part, because in result.unextracted.items() if because == "no_claims"
         }
@@ -454,9 +486,10 @@ class Earlier:
 
     def _holds(self, part: Part, result: SampleResult) -> bool:
         """Return whether the claims of a part were extracted as requested."""
-        if not self.names_claims or (
-            part in result.unextracted and not has_words(result.sample.text(part) or "")
-        ):
+        if not self.names_claims:
+            return True
+        # A text without words has no claims under any extractor, and no call that says which.
+        if part in result.unextracted and not has_words(result.sample.text(part) or ""):
             return True
         ids = {judge.name: judge.id for judge in self.record.asked}
         calls = [call for call in result.calls if call.step == "extract" and call.part == part]
@@ -494,23 +527,19 @@ class Earlier:
         changed: dict[str, Any] = {
             "judges": panel.judges,
             "prompts": (*(prompt.record for prompt in self._prompts.values()), *now.prompts),
-            "questions": tuple(
-                q.model_copy(
-                    update={
-                        "panel": counted(q.panel, q.scale, usual.get(q.name, "majority")),
-                        "prompt": asked.id if asked else q.prompt,
-                    }
-                )
-                for q in now.questions
-            ),
         }
+        questions = []
+        for q in now.questions:
+            panel_of_question = counted(q.panel, q.scale, usual.get(q.name, "majority"))
+            prompt = asked.id if asked else q.prompt
+            questions.append(q.model_copy(update={"panel": panel_of_question, "prompt": prompt}))
+        changed["questions"] = tuple(questions)
         if now.of_claims:
-            before = now.panel.scale
             scale = asked and asked.scale
             assert scale, "an assess prompt has a scale; loading checks it"
-            together = scale.ordered or before.ordered or set(before.words) <= set(scale.words)
-            keeps_words = recorded and not (len(recorded) < len(panel.judges) and together)
-            changed["panel"] = counted(now.panel, before if keeps_words else scale)
+            if self._keeps_scale(panel, recorded, scale):
+                scale = now.panel.scale
+            changed["panel"] = counted(now.panel, scale)
             changed["metrics"] = (*self.rows, *self._readable(changed["panel"]))
             check_readers(self.rows, panel.judges)
         job: Any = replace(job_of(now.model_copy(update=changed)), recorded_judges=recorded)
@@ -525,6 +554,20 @@ class Earlier:
             )
         made: QuestionJob = job
         return made
+
+    def _keeps_scale(self, panel: PanelSpec, recorded: Collection[str], scale: Scale) -> bool:
+        """Return whether votes are counted in the words of the run, not in those of the scale of
+        the new prompt.
+
+        Recorded verdicts are in the words of the run. Where a judge that is asked joins them, a
+        scale that has all these words, or on which words have an order, holds both.
+        """
+        before = self._manifest.panel.scale
+        if not recorded:
+            return False
+        if len(recorded) == len(panel.judges):
+            return True
+        return not (scale.ordered or before.ordered or set(before.words) <= set(scale.words))
 
     def _readable(self, panel: Panel) -> tuple[str, ...]:
         """Return the derived metrics: the requested ones, else those of the run that the new
@@ -582,16 +625,9 @@ class Earlier:
         }
         used = dict.fromkeys(chain(extract, *asked_with.values()))
         records = {prompt.id: prompt for prompt in (*before, *record.prompts)}
-        names = {
-            judge: ", ".join(
-                records[i].name for i in ids if i in records and records[i].step != "weigh"
-            )
-            for judge, ids in asked_with.items()
-        }
-        if len(set(names.values())) > 1:
-            unknown = "elsewhere, with a prompt that is not known"
-            each = "; ".join(f"{judge} {prompts or unknown}" for judge, prompts in names.items())
-            notes += (f"the judges were asked with different prompts: {each}",)
+        note = _note_of_prompts(asked_with, records)
+        if note:
+            notes += (note,)
         questions = (
             q if q.prompt in used else q.model_copy(update={"prompt": None})
             for q in record.questions
@@ -604,6 +640,27 @@ class Earlier:
                 "notes": notes,
             }
         )
+
+
+def _note_of_prompts(
+    asked_with: Mapping[str, Iterable[str]], records: Mapping[str, PromptRecord]
+) -> str | None:
+    """Return a note if the judges were asked with different prompts.
+
+    Args:
+        asked_with: The ids of the prompts of each judge.
+        records: The prompts that are known, by id.
+    """
+    names: dict[str, str] = {}
+    for judge, ids in asked_with.items():
+        known = [records[i] for i in ids if i in records]
+        # Nuggets are weighed with a prompt of their own, by all judges or by none.
+        names[judge] = ", ".join(prompt.name for prompt in known if prompt.step != "weigh")
+    if len(set(names.values())) < 2:
+        return None
+    unknown = "elsewhere, with a prompt that is not known"
+    each = "; ".join(f"{judge} {prompts or unknown}" for judge, prompts in names.items())
+    return f"the judges were asked with different prompts: {each}"
 
 
 def _renumbered(
@@ -636,7 +693,7 @@ class Reuse:
         self._job = job
         self._before = {name: judge.id for name, judge in earlier.judges.items()}
         self._now = {judge.name: judge.id for judge in job.judges}
-        # documents shown one by one are other evidence than all of them together
+        # Documents shown one by one are other evidence than all of them together.
         self._same_split = (job.panel.per_document is True) == (
             earlier.record.panel.per_document is True
         )
@@ -646,29 +703,8 @@ class Reuse:
         parts = self._earlier.parts(result)
         claims = tuple([claim for claim in result.claims if claim.of in parts])
         of = {claim.id: claim.of for claim in claims}
-        kept: list[tuple[Assessment, list[Verdict]]] = []
-        verdicts: list[tuple[Assessment, Verdict]] = []
-        for a in result.assessments:
-            if (of.get(a.subject), a.against) in self._earlier.new_pairs:
-                continue
-            if prompt := self._job.prompt_of(a, of.get(a.subject)):
-                holding = [one for one in a.verdicts if self._holds(one, result, a, prompt)]
-                kept.append((a, holding))
-                verdicts += [(a, verdict) for verdict in holding]
-        answers = {
-            (v.judge, result.prompt_of(v), a.evidence, v.replicate, a.subject) for a, v in verdicts
-        }
-        named = {verdict.call for _, verdict in verdicts}
-
-        def is_needed(place: int, call: Call) -> bool:
-            """Return whether a claim or a verdict that is kept comes from a call, also where the
-            reply of another call has replaced its own."""
-            if place in named or (call.step == "extract" and call.part in parts):
-                return True
-            question = (call.judge, call.prompt, call.evidence, call.replicate)
-            return any((*question, subject) in answers for subject in call.subjects)
-
-        calls = [place for place, call in enumerate(result.calls) if is_needed(place, call)]
+        kept = self._kept(result, of)
+        calls = _calls_behind(result, parts, kept)
         unextracted = {part: why for part, why in result.unextracted.items() if part in parts}
         return SampleResult(
             sample=result.sample,
@@ -679,6 +715,21 @@ class Reuse:
                 [result.calls[place].model_copy(update={"reused": True}) for place in calls]
             ),
         )
+
+    def _kept(
+        self, result: SampleResult, of: Mapping[str, Part]
+    ) -> list[tuple[Assessment, list[Verdict]]]:
+        """Return the assessments of questions that the job asks too, with the verdicts that are
+        reused; `of` says which part the claims that are kept are from."""
+        kept: list[tuple[Assessment, list[Verdict]]] = []
+        for a in result.assessments:
+            part = of.get(a.subject)
+            if (part, a.against) in self._earlier.new_pairs:
+                continue
+            if prompt := self._job.prompt_of(a, part):
+                holding = [one for one in a.verdicts if self._holds(one, result, a, prompt)]
+                kept.append((a, holding))
+        return kept
 
     def _holds(self, verdict: Verdict, result: SampleResult, a: Assessment, prompt: str) -> bool:
         """Return whether a verdict is reused: it is recorded, or the judge answered and would be
@@ -691,12 +742,37 @@ class Reuse:
             return False
         if judge in self._job.recorded_judges:
             return True
+        # An abstention is an answer, which the same question gets again; a failed call is none.
         answered = verdict.unassessed is None or verdict.unassessed in ABSTAINED
         same_evidence = self._same_split or a.against in ONE_TEXT
         same_judge = self._before.get(judge) == self._now.get(judge) and prompt == result.prompt_of(
             verdict
         )
         return answered and (judge == GIVEN or (same_evidence and same_judge))
+
+
+def _calls_behind(
+    result: SampleResult,
+    parts: Collection[Part],
+    kept: Iterable[tuple[Assessment, Sequence[Verdict]]],
+) -> list[int]:
+    """Return the places of the calls from which claims of these parts or verdicts that are kept
+    come, also where the reply of another call has replaced their own."""
+    named: set[int | None] = set()
+    answers = set()
+    for a, verdicts in kept:
+        for v in verdicts:
+            named.add(v.call)
+            answers.add((v.judge, result.prompt_of(v), a.evidence, v.replicate, a.subject))
+
+    def is_needed(place: int, call: Call) -> bool:
+        """Return whether something that is kept comes from a call."""
+        if place in named or (call.step == "extract" and call.part in parts):
+            return True
+        question = (call.judge, call.prompt, call.evidence, call.replicate)
+        return any((*question, subject) in answers for subject in call.subjects)
+
+    return [place for place, call in enumerate(result.calls) if is_needed(place, call)]
 
 
 def _asked(prompt: PromptRecord, named: str | None, parameters: Mapping[str, str]) -> Prompt:

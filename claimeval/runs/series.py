@@ -18,7 +18,13 @@ from claimeval.runs.directory import (
 )
 from claimeval.runs.overview import MetricComparison, PairedRuns
 from claimeval.runs.pairing import PairedBy, PairKeys
-from claimeval.statistics.formatting import p_value, signed, signed_estimate, signed_interval
+from claimeval.statistics.formatting import (
+    digits_of,
+    p_value,
+    signed,
+    signed_estimate,
+    signed_interval,
+)
 from claimeval.statistics.intervals import UNBOUNDED, difference_and_test
 from claimeval.types.clusters import cluster_of
 from claimeval.types.errors import UsageError, unknown_name
@@ -58,12 +64,13 @@ class Trend(Record):
         """The slope with its interval and test, and the numbers of rising and falling samples."""
         if self.slope.value is None:
             return f"no trend: {self.slope.because or 'no sample has a value in two runs'}"
-        ends = f" ({signed_interval(self.slope.reported, 3)})" if self.slope.reported else ""
+        ends = f" ({signed_interval(self.slope.reported)})" if self.slope.reported else ""
         test = (
             f"p (Holm) {p_value(self.p_adjusted)}, {self.rising} samples rise, {self.falling} fall,"
             f" n {self.slope.n}"
         )
-        return f"trend: {signed(self.slope.value)} per run{ends}, {test}"
+        slope = signed(self.slope.value, digits_of(self.slope.reported))
+        return f"trend: {slope} per run{ends}, {test}"
 
 
 class MetricSeries(Record):
@@ -166,50 +173,34 @@ def track(
     folders = [expanded(run) for run in runs]
     if len(folders) < 2:
         raise UsageError(f"a series needs two runs or more, oldest first; given {len(folders)}")
-    names = _distinct_names(folders, names)
+    names = names or [folder.name for folder in folders]
+    if len(set(names)) < len(names):
+        names = list(map(str, folders))
     points = [_points(folder, name) for folder, name in zip(folders, names, strict=True)]
     pairs = [differences(a, b, cluster=cluster) for a, b in itertools.pairwise(folders)]
-    by_question = any(pair.paired_by == "question" for pair in pairs)
-    values = _SampleValues(folders, cluster, "question" if by_question else "id")
     steps = [_by_key(pair) for pair in pairs]
-    shared = [key for key in steps[0] if all(key in step for step in steps)]
-    if not shared:
-        raise UsageError(f"the runs {', '.join(names)} have no metric in common")
-    named = itertools.chain.from_iterable(_keys(metric, shared, points) for metric in metrics)
-    chosen = list(named) if metrics else shared
-    names_of = {key: steps[0][key].metric for key in chosen}
-    changes: list[RunStep] = []
-    for key in chosen:
-        changes += [step[key] for step in steps]
-    tested = iter(adjusted(changes))
-    against = [
-        None if i == baseline else values.all_against(names_of, baseline, i)
-        for i in range(len(folders))
-    ]
+    chosen = _chosen(metrics, steps, points)
+    changes = _changes(chosen, steps)
+    values = _SampleValues(folders, cluster, pairs)
+    against = values.against_baseline({key: of[0].metric for key, of in changes.items()}, baseline)
     trends = adjusted([values.trend(key) for key in chosen])
-    tracks: list[MetricSeries] = []
-    for number, key in enumerate(chosen):
-        track_of_metric = MetricSeries(
-            metric=names_of[key],
+    tracks = [
+        MetricSeries(
+            metric=changes[key][0].metric,
             source=key[0],
             points=tuple(of_run[key] for of_run in points),
-            changes=tuple(itertools.islice(tested, len(steps))),
-            against=tuple(of_run[number] if of_run else None for of_run in against),
-            trend=trends[number],
+            changes=changes[key],
+            against=against[key],
+            trend=trend,
         )
-        tracks.append(track_of_metric)
+        for key, trend in zip(chosen, trends, strict=True)
+    ]
     return Series(
         runs=tuple(names),
         baseline=baseline,
         tracks=tuple(tracks),
         settings=tuple(pair.settings for pair in pairs),
     )
-
-
-def _distinct_names(folders: Sequence[Path], names: Sequence[str]) -> Sequence[str]:
-    names = names or [folder.name for folder in folders]
-    repeated = len(set(names)) < len(names)
-    return [str(folder) for folder in folders] if repeated else names
 
 
 def _by_key(pair: PairedRuns) -> dict[_Key, RunStep]:
@@ -221,11 +212,46 @@ def _by_key(pair: PairedRuns) -> dict[_Key, RunStep]:
     return steps
 
 
+def _chosen(
+    metrics: Sequence[str],
+    steps: Sequence[Mapping[_Key, RunStep]],
+    runs: Sequence[Mapping[_Key, RunPoint]],
+) -> list[_Key]:
+    """Return the metrics with these names, else all that every run has.
+
+    Raises UsageError if there are none.
+    """
+    shared = [key for key in steps[0] if all(key in step for step in steps)]
+    if not shared:
+        names = ", ".join(next(iter(run.values())).run for run in runs)
+        raise UsageError(f"the runs {names} have no metric in common")
+    if not metrics:
+        return shared
+    named = itertools.chain.from_iterable(_keys(metric, shared, runs) for metric in metrics)
+    return list(dict.fromkeys(named))
+
+
+def _changes(
+    chosen: Sequence[_Key], steps: Sequence[Mapping[_Key, RunStep]]
+) -> dict[_Key, tuple[RunStep, ...]]:
+    """Return the steps of each metric; their p-values are adjusted over all of them."""
+    of_metrics = [[step[key] for step in steps] for key in chosen]
+    tested = iter(adjusted(list(itertools.chain.from_iterable(of_metrics))))
+    return {key: tuple(itertools.islice(tested, len(steps))) for key in chosen}
+
+
 class _SampleValues:
     """Values of every sample in every run."""
 
-    def __init__(self, folders: Sequence[Path], cluster: str | None, by: PairedBy) -> None:
-        """`by` is what samples are the same by."""
+    def __init__(
+        self, folders: Sequence[Path], cluster: str | None, pairs: Sequence[PairedRuns]
+    ) -> None:
+        """`pairs` are the comparisons of neighbouring runs."""
+        # A sample has one key in all runs: where one pair was matched by questions because its ids
+        # are row numbers, ids say nothing in the other runs either.
+        by_question = any(pair.paired_by == "question" for pair in pairs)
+        by: PairedBy = "question" if by_question else "id"
+        self._runs = len(folders)
         self._field = cluster_field(folders[0], cluster)
         self._source = source_of(load_manifest(folders[0]))
         self._clusters: dict[str, int] = {}
@@ -240,11 +266,23 @@ class _SampleValues:
                 for result in RunResults.of(inner).scored():
                     self._add(job, run, key_of(result), result)
 
-    def all_against(
-        self, names: Mapping[_Key, str], baseline: int, run: int
-    ) -> Sequence[MetricComparison]:
-        """Return the comparison of a run with the baseline in each metric, by its name."""
-        return adjusted([self.against(key, name, baseline, run) for key, name in names.items()])
+    def against_baseline(
+        self, names: Mapping[_Key, str], baseline: int
+    ) -> dict[_Key, tuple[MetricComparison | None, ...]]:
+        """Return the comparison of each run with the baseline, by metric; None for the baseline.
+
+        `names` are those of the metrics in the comparisons.
+        """
+        compared: dict[_Key, tuple[MetricComparison | None, ...]] = dict.fromkeys(names, ())
+        for run in range(self._runs):
+            of_run: Sequence[MetricComparison | None] = [None] * len(names)
+            if run != baseline:
+                of_run = adjusted(
+                    [self.against(key, name, baseline, run) for key, name in names.items()]
+                )
+            for key, comparison in zip(names, of_run, strict=True):
+                compared[key] += (comparison,)
+        return compared
 
     def _add(self, source: str, run: int, sample: str, result: ScoredSample) -> None:
         if source == self._source or sample not in self._clusters:
@@ -285,6 +323,7 @@ class _SampleValues:
             i: {run: value for run, value in by_run.items() if value is not None}
             for i, by_run in self._values.get(key, {}).items()
         }
+        # A sample that a run in between lacks has a slope all the same, by the runs that have it.
         values = {i: by_run for i, by_run in defined.items() if len(by_run) > 1}
         weights = {runs: _weights(runs) for runs in {tuple(by_run) for by_run in values.values()}}
         slopes = [
@@ -298,6 +337,8 @@ class _SampleValues:
             (sum(weight for weight in of_runs if weight > 0) for of_runs in weights.values()),
             default=1.0,
         )
+        # A share between 0 and 1 has no steeper line than one from all 0 to all 1, which keeps its
+        # interval from going beyond.
         support = (-steepest, steepest) if self._units.get(key) == "share" else UNBOUNDED
         clusters = [self._clusters[i] for i in values]
         tested = difference_and_test(slopes, clusters=clusters, support=support)

@@ -21,7 +21,7 @@ from claimeval.data.rows import dataframe
 from claimeval.metrics.derived import loss
 from claimeval.metrics.scoring import MetricSummary, bounds_of, ends_in_words, sampled_bounds
 from claimeval.statistics import difference_interval, mean_interval
-from claimeval.statistics.formatting import decimal
+from claimeval.statistics.formatting import decimal, digits_of
 from claimeval.statistics.intervals import UNBOUNDED
 from claimeval.types import html
 from claimeval.types.clusters import cluster_of
@@ -58,6 +58,8 @@ class Slice(Record):
     """What these samples add to the distance of the run's mean from the best value: from 1, or from
     0 for metrics of faults. None if no sample of the run has a value, and for a metric that is not
     a share."""
+    unit: str = "share"
+    """The unit of the metric."""
 
 
 class Slices(Record):
@@ -67,7 +69,7 @@ class Slices(Record):
     field: str
     rows: tuple[Slice, ...]
 
-    # iterates the rows, not the fields
+    # pydantic iterates the fields of a record with their names.
     def __iter__(self) -> Iterator[Slice]:  # type: ignore[override]
         return iter(self.rows)
 
@@ -117,7 +119,7 @@ class Slices(Record):
                 "(without)" if row.value is None else row.value,
                 row.metric,
                 str(row.samples),
-                decimal(row.estimate.value),
+                decimal(row.estimate.value, digits_of(row.estimate.reported)),
                 ends_in_words(row.estimate),
                 str(row.estimate.n),
                 decimal(row.contribution),
@@ -130,7 +132,8 @@ class Slices(Record):
     def __repr__(self) -> str:
         from claimeval.runs.views import plain, run
 
-        return plain.text([run.slices(self.field, self.by_value)])
+        units = {row.metric: row.unit for row in self.rows}
+        return plain.text([run.slices(self.field, self.by_value, units)])
 
     __str__ = __repr__
 
@@ -150,6 +153,8 @@ class ChangeSlice(Record):
     contribution: float | None
     """What these samples add to the difference over all samples; None if no sample has a value in
     both runs."""
+    unit: str = "share"
+    """The unit of the metric."""
 
 
 class ChangeSlices(Record):
@@ -207,15 +212,20 @@ class SliceTally:
             lows.append(low)
             highs.append(high)
         for field in self._candidates(sample) if self._fields is None else self._fields:
-            if field in self._crowded:
-                continue
-            groups = self._places.get(field)
-            if groups is None:
-                groups = self._places[field] = {None: array("q", range(place))} if place else {}
-            groups.setdefault(value_of(sample, field), array("q")).append(place)
-            if self._fields is None and len(groups) > MOST + (None in groups):
-                self._crowded.add(field)
-                del self._places[field]
+            if field not in self._crowded:
+                self._group(field, value_of(sample, field), place)
+
+    def _group(self, field: str, value: str | None, place: int) -> None:
+        """Put a sample into the group of its value of a field."""
+        groups = self._places.get(field)
+        if groups is None:
+            # The samples before the first one that has the field are those without it.
+            groups = self._places[field] = {None: array("q", range(place))} if place else {}
+        groups.setdefault(value, array("q")).append(place)
+        # A field of ids has a group a sample: it is dropped at the 51st value, not at the end.
+        if self._fields is None and len(groups) > MOST + (None in groups):
+            self._crowded.add(field)
+            del self._places[field]
 
     def _candidates(self, sample: Sample) -> list[str]:
         seen = (field for field in self._places if field not in ALWAYS)
@@ -240,14 +250,12 @@ class SliceTally:
         their bounds."""
         rows = []
         for metric, values in self._columns[0].items():
+            # A mean grade has no best value from which a slice could be away.
             share = self._units.get(metric) == "share"
             support = (0.0, 1.0) if share else (-math.inf, math.inf)
             total = sum(not math.isnan(value) for value in values) if share else 0
             for value, places in self._groups(field):
-                scored = [i for i in places if not math.isnan(values[i])]
-                numbers = [values[i] for i in scored]
-                clusters = [self._clusters[i] for i in scored]
-                estimate = Estimate.of(mean_interval(numbers, clusters=clusters, support=support))
+                numbers, estimate = self._mean(metric, places, support)
                 if metric in doubtful and (bounds := self._sampled_bounds(metric, places, support)):
                     estimate = estimate.within(bounds)
                 lost = math.fsum(loss(metric, v) for v in numbers) / total if total else None
@@ -258,9 +266,20 @@ class SliceTally:
                         samples=len(places),
                         estimate=estimate,
                         contribution=lost,
+                        unit=self._units.get(metric, "share"),
                     )
                 )
         return Slices(field=field, rows=tuple(rows))
+
+    def _mean(
+        self, metric: str, places: Iterable[int], support: tuple[float, float]
+    ) -> tuple[list[float], Estimate]:
+        """Return the values of a metric at these places in the first run, and their mean."""
+        values = self._columns[0][metric]
+        scored = [i for i in places if not math.isnan(values[i])]
+        numbers = [values[i] for i in scored]
+        clusters = [self._clusters[i] for i in scored]
+        return numbers, Estimate.of(mean_interval(numbers, clusters=clusters, support=support))
 
     def _sampled_bounds(
         self, metric: str, places: Iterable[int], support: tuple[float, float]
@@ -280,25 +299,38 @@ class SliceTally:
             both = {i for i in range(len(before)) if not math.isnan(after[i] - before[i])}
             for value, places in self._groups(field):
                 paired = [i for i in places if i in both]
-                differences = [after[i] - before[i] for i in paired]
-                interval = difference_interval(
-                    differences,
-                    clusters=[self._clusters[i] for i in paired],
-                    support=(-1.0, 1.0) if self._units.get(metric) == "share" else UNBOUNDED,
-                )
-                sums = [math.fsum(values[i] for i in paired) for values in (before, after)]
-                rows.append(
-                    ChangeSlice(
-                        value=value,
-                        metric=metric,
-                        n=len(paired),
-                        a=sums[0] / len(paired) if paired else None,
-                        b=sums[1] / len(paired) if paired else None,
-                        difference=Estimate.of(interval),
-                        contribution=math.fsum(differences) / len(both) if both else None,
-                    )
-                )
+                rows.append(self._change(metric, value, paired, len(both)))
         return ChangeSlices(field=field, rows=tuple(rows))
+
+    def _change(
+        self, metric: str, value: str | None, paired: Sequence[int], total: int
+    ) -> ChangeSlice:
+        """Return the difference of a metric over the samples of one value.
+
+        Args:
+            metric: The name of the metric.
+            value: The value of the field.
+            paired: The places of its samples that have a value in both runs.
+            total: The number of all such samples.
+        """
+        before, after = (columns[metric] for columns in self._columns)
+        differences = [after[i] - before[i] for i in paired]
+        interval = difference_interval(
+            differences,
+            clusters=[self._clusters[i] for i in paired],
+            support=(-1.0, 1.0) if self._units.get(metric) == "share" else UNBOUNDED,
+        )
+        sums = [math.fsum(values[i] for i in paired) for values in (before, after)]
+        return ChangeSlice(
+            value=value,
+            metric=metric,
+            n=len(paired),
+            a=sums[0] / len(paired) if paired else None,
+            b=sums[1] / len(paired) if paired else None,
+            difference=Estimate.of(interval),
+            contribution=math.fsum(differences) / total if total else None,
+            unit=self._units.get(metric, "share"),
+        )
 
     def facets(self) -> list[Facet]:
         """Return the values of each field, and the value of each sample in order."""

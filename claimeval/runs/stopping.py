@@ -11,20 +11,20 @@ from itertools import chain, groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from claimeval.evaluation.job import sample_of
 from claimeval.evaluation.manifest import DataSource, Manifest
 from claimeval.evaluation.summary import Summary
-from claimeval.metrics.scoring import MetricSummary
 from claimeval.runs.directory import MANIFEST, RunResults, load_manifest, load_summary
 from claimeval.runs.gates import Baseline, evaluate, loss
 from claimeval.runs.gates import check as gate_limits
 from claimeval.runs.pairing import Asked, question_of
-from claimeval.statistics.formatting import decimal, interval
+from claimeval.statistics.formatting import decimal, digits_of, interval
 from claimeval.statistics.sequential import STEPS, SequentialMean, Side
 from claimeval.types.clusters import cluster_of
 from claimeval.types.errors import DataError, UsageError
 from claimeval.types.gates import Gate, GateResult, Gates, Outcome
 from claimeval.types.options import RunOptions
-from claimeval.types.records import ABSTAINED, NOT_APPLICABLE, Sample, SampleResult
+from claimeval.types.records import ABSTAINED, NOT_APPLICABLE, SampleResult
 
 SEED = 0
 """Changes the order of all stopped runs. It is fixed, so that two runs over the same questions
@@ -37,11 +37,6 @@ class Ordered(NamedTuple):
     items: tuple[Any, ...]
     sizes: tuple[int, ...]
     """The number of items of each cluster; those of a cluster stand together."""
-
-
-def sample_of(item: Any) -> Sample:
-    """Return the sample of an item of a job that judges samples."""
-    return item.sample if isinstance(item, SampleResult) else item
 
 
 def order(items: Iterable[Any], cluster: str | None) -> Ordered:
@@ -113,9 +108,14 @@ class _Watched:
         """Take the samples of the next cluster."""
         if self.side or self.never:
             return
-        self._abstained = self._abstained or any(map(_has_abstentions, cluster))
+        for result in cluster:
+            reasons = {score.because for score in result.scores.values()}
+            reasons.update(assessment.unassessed for assessment in result.whole)
+            self._abstained |= not reasons.isdisjoint(ABSTAINED)
         self.mean.add([self._value(result) for result in cluster])
         side = self.mean.decision(self.gate.limit)
+        # Bounds only make a metric worse: a gate that fails on the mean fails on them too, while
+        # one that holds on the mean may not.
         if side and not (self._abstained and side == self._good):
             self.side = side
 
@@ -156,12 +156,6 @@ class _Watched:
                 " compares bounds, which are known at the end"
             )
         return ""
-
-
-def _has_abstentions(result: SampleResult) -> bool:
-    reasons = [score.because for score in result.scores.values()]
-    reasons += [assessment.unassessed for assessment in result.whole]
-    return any(reason in ABSTAINED for reason in reasons)
 
 
 class Watch:
@@ -283,27 +277,26 @@ class Watch:
                 f"decided {read}: {gate.metric} {word} {gate.limit:g} against the baseline"
                 f" ({certain}; a loss of {ends})"
             )
+        mean = decimal(means.get(gate.metric), digits_of(watched.mean.interval))
         return (
             f"decided {read}: {gate.metric} is {watched.side} {gate.limit:g} ({certain}); the mean"
-            f" so far, {decimal(means.get(gate.metric), 2)} ({ends}), is not the final number"
+            f" so far, {mean} ({ends}), is not the final number"
         )
 
     def judge(self, summary: Summary) -> Summary:
         """Return the summary of a stopped run with what is certain about its gates, and with ends
         that hold however often one looked in place of intervals, which do not."""
         means = {name: metric.mean for name, metric in summary.metrics.items()}
-        metrics = {
-            name: self._with_sequence(name, metric) for name, metric in summary.metrics.items()
-        }
+        metrics = dict(summary.metrics)
+        for name, metric in summary.metrics.items():
+            if metric.ends == "bounds":
+                continue
+            ends: dict[str, object] = {"low": None, "high": None, "ends": "none"}
+            if name in self._sequences:
+                low, high = self._sequences[name].interval
+                ends = {"low": low, "high": high, "ends": "sequence"}
+            metrics[name] = metric.model_copy(update=ends)
         return summary.model_copy(update={"gates": self.results(means), "metrics": metrics})
-
-    def _with_sequence(self, name: str, metric: MetricSummary) -> MetricSummary:
-        if metric.ends == "bounds":
-            return metric
-        if name not in self._sequences:
-            return metric.model_copy(update={"low": None, "high": None, "ends": "none"})
-        low, high = self._sequences[name].interval
-        return metric.model_copy(update={"low": low, "high": high, "ends": "sequence"})
 
     @property
     def reason(self) -> str:
@@ -416,6 +409,7 @@ def expected(gating: Gating, data: str | None, folder: Path) -> Expected | None:
             watch.add(result)
             if watch.ended:
                 break
+        # A run whose gates are never decided is read to its end, and counts as such.
         read += watch.judged
     return Expected(run, read / (ORDERS * len(results)))
 

@@ -42,6 +42,7 @@ def sketch(folder: Path) -> Sketch:
         except (ValueError, KeyError, TypeError, AttributeError):
             continue
         hashes.add(
+            # A lone surrogate, half of an emoji that a cut left, is no UTF-8.
             int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=6).digest())
         )
         if generator := sample.get("generator"):
@@ -54,6 +55,8 @@ def share_half(a: Sketch, b: Sketch) -> bool:
     """Return whether two runs share at least half of the questions of the one that has fewer."""
     common: float = len(a.hashes & b.hashes)
     if max(a.questions, b.questions) > SIZE:
+        # The smallest hashes of the union are a random sample of it, so that the share of them in
+        # both runs estimates |A and B| / |A or B| (Broder 1997, On the resemblance of documents).
         smallest = heapq.nsmallest(SIZE, a.hashes | b.hashes)
         both = sum(one in a.hashes and one in b.hashes for one in smallest) / max(1, len(smallest))
         common = both / (1 + both) * (a.questions + b.questions)
@@ -72,6 +75,7 @@ def together(runs: Mapping[str, Sketch]) -> list[list[str]]:
             or any(share_half(found, other) for other in group[1].values())
         ]
         names = [name]
+        # A hundred nightly runs over the same questions are compared once, not a hundred times.
         kinds = {found.hashes: found}
         for group in linked:
             groups.remove(group)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import chain
 from typing import NamedTuple
 
@@ -13,6 +13,8 @@ from pydantic import Field
 from claimeval.evaluation.evidence import deciding_verdict, shown_sentence
 from claimeval.evaluation.summary.headline import PLACES, bad_ratings
 from claimeval.metrics.citations import of_claims
+from claimeval.metrics.derived import directed
+from claimeval.metrics.names import number_of
 from claimeval.metrics.rows import Metric
 from claimeval.statistics.formatting import decimal
 from claimeval.types.records import (
@@ -22,6 +24,7 @@ from claimeval.types.records import (
     Evidence,
     Label,
     Record,
+    Sample,
     SampleResult,
     Verdict,
 )
@@ -108,7 +111,8 @@ class WorstAnswer(Record):
     question: str
     answer: str
     ratings: dict[str, str]
-    """The word of each bad rating, by its name."""
+    """The word of each bad rating, by its name; of a run without ratings, the value of the metric
+    that it has first."""
     explanation: str | None
     """Explanation of the first judge who gave the first of these words."""
 
@@ -129,24 +133,65 @@ class WorstAnswers:
         bad = {one.question: one for one in rated if is_bad.get(one.question)}
         self._n += bool(rated)
         if bad:
-            first = next(iter(bad.values()))
-            told = (
-                v.explanation for v in first.verdicts if v.label == first.label and v.explanation
-            )
-            answer = WorstAnswer(
-                sample_id=result.sample.id,
-                question=result.sample.question,
-                answer=result.sample.answer or "",
-                ratings={name: str(one.label) for name, one in bad.items()},
-                explanation=next(told, None),
-            )
             values = sum(score.value for score in result.scores.values() if score.value is not None)
-            ranked = [*self._worst, ((-len(bad), values, self._n), answer)]
+            rank = -len(bad), values, self._n
+            ranked = [*self._worst, (rank, _worst_answer(result.sample, bad))]
             self._worst = sorted(ranked, key=lambda one: one[0])[: self._shown]
 
     def worst(self) -> tuple[WorstAnswer, ...]:
         """Return the answers with the most bad ratings, worst first."""
         return tuple(answer for _, answer in self._worst)
+
+
+class LowestScores:
+    """Collects the samples with the worst values of the first metric of a run without claims and
+    ratings, as of ranks or of words."""
+
+    def __init__(self, shown: int = SHOWN) -> None:
+        self._shown = shown
+        self._worst: list[tuple[tuple[float, int], WorstAnswer]] = []
+        self._n = 0
+
+    def add(self, result: SampleResult) -> None:
+        """Add a sample, if its value could be better."""
+        for name, score in result.scores.items():
+            number = number_of(name)
+            if number is None or number.better == "neither" or score.value is None:
+                continue
+            lower = number.better == "lower"
+            if score.unit == "share" and score.value == (0.0 if lower else 1.0):
+                return
+            self._n += 1
+            sample = result.sample
+            of_answer = "answer" in number.needs and sample.answer
+            worst = WorstAnswer(
+                sample_id=sample.id,
+                question=sample.question,
+                answer=(of_answer or sample.question) or "",
+                ratings={directed(name): decimal(score.value)},
+                explanation=None,
+            )
+            rank = score.value * (-1 if lower else 1)
+            ranked = [*self._worst, ((rank, self._n), worst)]
+            self._worst = sorted(ranked, key=lambda one: one[0])[: self._shown]
+            return
+
+    def worst(self) -> tuple[WorstAnswer, ...]:
+        """Return the samples with the worst values, worst first."""
+        return tuple(worst for _, worst in self._worst)
+
+
+def _worst_answer(sample: Sample, bad: Mapping[str, Assessment]) -> WorstAnswer:
+    """Return an answer with its bad ratings, and the reason that a judge gives for the first."""
+    first = next(iter(bad.values()))
+    told = (v.explanation for v in first.verdicts if v.label == first.label and v.explanation)
+    return WorstAnswer(
+        sample_id=sample.id,
+        question=sample.question,
+        answer=sample.answer or "",
+        ratings={name: str(one.label) for name, one in bad.items()},
+        explanation=next(told, None),
+    )
 
 
 class LocatedClaims:
@@ -332,9 +377,14 @@ def _judged(result: SampleResult, metric: Metric) -> list[Assessment]:
 def _bad(result: SampleResult, metric: Metric, claims: Sequence[Assessment]) -> list[Assessment]:
     """Return claims that are not supported; against a gold answer, which may be short, without
     those that the contexts support."""
-    supported = [one for one in result.whole if one.support == "supported"]
-    grounded = {one.subject for one in supported if one.against == "contexts"}
-    elsewhere = grounded if metric.against == "reference" else set[str]()
+    elsewhere = set[str]()
+    if metric.against == "reference":
+        # A gold answer of five words does not make the rest of a grounded answer wrong.
+        elsewhere = {
+            one.subject
+            for one in result.whole
+            if one.against == "contexts" and one.support == "supported"
+        }
     gaps = [one for one in claims if one.support != "supported"]
     return [one for one in gaps if one.support == "contradicted" or one.subject not in elsewhere]
 
@@ -361,6 +411,7 @@ def _worst_claim(ranked: _WorstOfSample, computed: Collection[str]) -> WorstClai
     documents = {one.id: one for one in result.sample.documents(assessment.evidence) or ()}
     sentence = shown_sentence(result.sample, assessment, text)
     verdict = deciding_verdict(assessment)
+    cites = verdict.cites if verdict else ()
     shown = ""
     excerpt = None
     if sentence:
@@ -377,13 +428,13 @@ def _worst_claim(ranked: _WorstOfSample, computed: Collection[str]) -> WorstClai
         label=assessment.support,
         is_reason=bool(verdict and verdict.judge not in computed),
         explanation=_readable(verdict, tuple(documents)) if verdict else None,
-        cites=verdict.cites if verdict else (),
+        cites=cites,
         excerpt=excerpt,
         is_word_for_word=literal,
         near=_in_words(
             excerpt,
             PLACES.get(assessment.against, assessment.against),
-            verdict.cites if verdict else (),
+            cites,
             literal=literal,
             judged=bool(sentence and sentence.judged),
         ),
@@ -403,6 +454,7 @@ _NUMBERED = re.compile(r"\bd([1-9]\d?)\b")
 def _readable(verdict: Verdict, ids: Sequence[str]) -> str | None:
     """Return the explanation with the ids of documents in place of the numbers, d1, d2, ..., that
     only the judge saw."""
+    # An imported reason answers a prompt that we do not know, where d2 may be an id.
     if verdict.explanation is None or verdict.call is None:
         return verdict.explanation
 

@@ -102,7 +102,7 @@ def test_parts_add_up_to_the_difference_of_the_means(seed: int) -> None:
         paired = sum((values[1][n] - values[0][n] for n in both), Fraction()) / max(1, len(both))
         of_pairs = math.fsum(part.value for part in parts if part.cause not in UNPAIRED)
         assert of_pairs == pytest.approx(float(paired), abs=1e-15)
-        table = rows(parts, of_pairs, change)
+        table = rows(parts, of_pairs, change, 3)
         printed = [Fraction(row.figure) for row in table if not row.inner]
         outer = [row.words for row in table if not row.inner]
         if any(part.cause in UNPAIRED for part in parts):
@@ -202,5 +202,6 @@ def test_samples_of_one_run_lead_from_the_paired_difference_to_that_of_the_means
 
 
 def test_printed_parts_add_up() -> None:
-    assert adding_up([1 / 3, 1 / 3, 1 / 3], 1.0) == ["+0.334", "+0.333", "+0.333"]
-    assert adding_up([-0.0004, -0.0004, -0.0004], -0.0012) == ["0.000", "0.000", "-0.001"]
+    assert adding_up([1 / 3, 1 / 3, 1 / 3], 1.0) == ["+0.34", "+0.33", "+0.33"]
+    assert adding_up([-0.004, -0.004, -0.004], -0.012) == ["0.00", "0.00", "-0.01"]
+    assert adding_up([-0.0004, -0.0004, -0.0004], -0.0012, digits=3) == ["0.000", "0.000", "-0.001"]

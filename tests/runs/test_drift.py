@@ -136,7 +136,7 @@ def test_another_model_behind_a_name_is_said_first_and_noted_in_one_run(
         after = score("b", "two")
         mixed = score("mixed", "mixed")
     assert ce.compare(before, after).culprit.sentence == (
-        "faithfulness rose 0.500, because the judge changed: gpt-5-mini was served as"
+        "faithfulness rose 0.50, because the judge changed: gpt-5-mini was served as"
         f" {JANUARY} in a and as {JULY} in b."
     )
     assert not [one for one in notes(before.record, {}) if one.kind == "several_models"]

@@ -63,7 +63,7 @@ def test_a_loss_is_over_the_samples_that_both_runs_have() -> None:
     found = judged(gates, [1.0, 0.0, 1.0], [1.0, 1.0, 1.0, 0.0, 0.0])
     assert found.value == pytest.approx(1 / 3)
     assert (found.outcome, found.pairs, found.unpaired) == ("failed", 3, 2)
-    assert "0.333 lower than in main, more than the 0.3 allowed" in found.says
+    assert "0.33 lower than in main, more than the 0.3 allowed" in found.says
     assert "2 have no partner" in found.says
 
 
@@ -79,7 +79,7 @@ def test_metrics_of_faults_lose_by_rising() -> None:
     found = judged(gates, [0.3, 0.3], [0.1, 0.1], "hallucination")
     assert found.failed
     assert found.value == pytest.approx(0.2)
-    assert "0.200 higher" in found.says
+    assert "0.20 higher" in found.says
 
 
 def test_a_sample_without_a_value_is_no_pair() -> None:
@@ -107,7 +107,7 @@ def test_a_loss_is_the_largest_possible_one_where_judges_abstained() -> None:
     (found,) = evaluate(gates, {FAITHFULNESS: metric}, samples, main)
     assert found.failed
     assert found.value == pytest.approx(0.2)
-    assert "may be 0.200 lower than in main, as judges abstained on many claims" in found.says
+    assert "may be 0.20 lower than in main, as judges abstained on many claims" in found.says
 
 
 def _pairs(seed: int, drop: float) -> tuple[list[float], list[float]]:

@@ -78,6 +78,8 @@ def test_a_custom_metric_is_defined_and_a_run_without_judges_says_so(data: Path)
     assert (
         "from_contexts (share of the claims of answer that contexts supports)" in run.methods.text
     )
+    assert "No language model was asked. local:lexical extracted" in run.methods.text
+    assert "with the prompt" not in run.methods.text
     measured = ce.measure(data, metrics="token_f1")
     assert "No language model was asked." in measured.methods.text
     assert "[rajpurkar2016]" in measured.methods.text

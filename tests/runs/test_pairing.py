@@ -88,6 +88,25 @@ def test_every_pair_is_of_one_question(tmp_path: Path, a: list[Row], b: list[Row
     assert ("paired by question" in front) == (by == "question")
 
 
+@pytest.mark.parametrize("gone", [0, 6, 10])
+def test_numbers_that_a_missing_row_shifts_pair_no_other_questions(
+    tmp_path: Path, gone: int
+) -> None:
+    left = [*rows()[:gone], *rows()[gone + 1 :]]
+    before = run(tmp_path / "a", numbered(rows(), "{}"))
+    after = run(tmp_path / "b", numbered(left, "{}"))
+    found = ce.compare(before, after).against(1)
+    assert (found.shared, found.changed_texts, found.only_a) == (11, 0, 1)
+
+
+def test_a_swap_of_two_ids_among_reworded_questions_leaves_pairs_by_id(tmp_path: Path) -> None:
+    reworded = [{**row, "question": f"Please: {row['question']}"} for row in rows()]
+    other = [rows()[1], rows()[0], *reworded[2:]]
+    before = run(tmp_path / "a", numbered(rows(), "{}"))
+    after = run(tmp_path / "b", numbered(other, "{}"))
+    assert ce.compare(before, after).paired_by == "id"
+
+
 def test_rows_of_one_file_are_paired_by_their_numbers(tmp_path: Path) -> None:
     again = tmp_path / "b"
     first = run(tmp_path / "a", rows())

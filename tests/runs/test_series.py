@@ -35,15 +35,15 @@ def test_the_trend_is_the_mean_of_the_slopes_of_samples(tmp_path: Path) -> None:
 
     assert words.trend.slope.value == pytest.approx(-0.1 / 3)
     assert (words.trend.slope.n, words.trend.rising, words.trend.falling) == (3, 1, 1)
-    assert words.trend.in_words.startswith("trend: -0.033 per run")
+    assert words.trend.in_words.startswith("trend: -0.03 per run")
 
 
 @pytest.mark.parametrize(
     ("baseline", "differences", "last", "said"),
     [
-        (0, [None, -0.25, -0.5], 2, "r2 against r0: -0.500"),
-        (1, [0.25, None, -0.1 / 3], 2, "r2 against r1: -0.033"),
-        (2, [0.5, 0.1 / 3, None], 1, "r1 against r2: +0.033"),
+        (0, [None, -0.25, -0.5], 2, "r2 against r0: -0.50"),
+        (1, [0.25, None, -0.1 / 3], 2, "r2 against r1: -0.03"),
+        (2, [0.5, 0.1 / 3, None], 1, "r1 against r2: +0.03"),
     ],
 )
 def test_every_run_is_held_against_the_baseline_over_the_samples_of_both(
@@ -119,12 +119,12 @@ def test_the_picture_has_the_mean_of_every_run(tmp_path: Path) -> None:
     (drawn,) = pictures.of_series(steady(tmp_path))
 
     assert [said.partition(",")[0] for said in drawn.descriptions] == [
-        "r0: 1.000",
-        "r1: 0.950",
-        "r2: 0.900",
-        "r3: 0.850",
-        "r4: 0.800",
-        "r5: 0.750",
+        "r0: 1.00",
+        "r1: 0.95",
+        "r2: 0.90",
+        "r3: 0.85",
+        "r4: 0.80",
+        "r5: 0.75",
     ]
     assert drawn.title == "words"
 

@@ -73,7 +73,7 @@ def test_what_adds_to_a_metric_of_faults_is_its_loss() -> None:
             )
         slices = found.slices("metadata.topic")
         assert [row.contribution for row in slices] == pytest.approx(expected)
-        table = views.slices("topic", slices.by_value)
+        table = views.slices("topic", slices.by_value, {metric: "share"})
         assert [row[5] for row in table.rows] == pytest.approx(expected)
         where = (
             "; where 0 is best (hallucination), to the mean" if metric == "hallucination" else ""
@@ -103,6 +103,21 @@ def test_a_metric_that_is_no_share_has_no_contribution() -> None:
         sample = Sample(id=str(i), question=f"Q{i}", metadata={"topic": "xy"[i % 2]})
         found.add(sample, {"tokens": Score(value=7.0 + i, unit="tokens")})
     assert {row.contribution for row in found.slices("metadata.topic")} == {None}
+
+
+def test_a_mean_between_0_and_1_is_a_share_only_if_its_metric_says_so() -> None:
+    """The unit is asked of the metric: grades of 0 and 1 have no loss, shares of 0 and 1 have."""
+    shown = dict[str, tuple[str, bool]]()
+    for unit in ("share", "grade 0 to 3"):
+        found = SliceTally(["m"], None, ["metadata.topic"])
+        for i in range(8):
+            sample = Sample(id=str(i), question=f"Q{i}", metadata={"topic": "xy"[i % 2]})
+            found.add(sample, {"m": Score(value=float(i > 3), unit=unit)})
+        slices = found.slices("metadata.topic")
+        table = views.slices("metadata.topic", slices.by_value, {"m": unit})
+        losses = " ".join(line.split()[-1] for line in str(slices).splitlines()[-2:])
+        shown[unit] = losses, bool(table.notes)
+    assert shown == {"share": ("0.25 0.25", True), "grade 0 to 3": ("- -", False)}
 
 
 def test_many_slices_are_cautioned_about() -> None:

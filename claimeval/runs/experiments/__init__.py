@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -67,6 +67,7 @@ class Experiment(Record):
     turns: Turns | None = None
     answer_reasoning: AnswerReasoning | None = None
     sheet: str | None = None
+    """The sheet of spreadsheets that have several, of the data and of the labels."""
     limit: int | None = Field(default=None, ge=1)
     skip_malformed: bool = False
     """Whether to leave out rows that cannot be read or repeat an id."""
@@ -103,8 +104,23 @@ def read(design: str | Path | Mapping[str, Any], labels: str | Path | None = Non
         experiment = _design(Path("the design"), dict(design), Path())
     else:
         path = Path(design)
-        experiment = _design(path, read_yaml(path, "experiment"), path.parent)
+        experiment = _design(path, _content(path), path.parent)
     return experiment.model_copy(update={"labels": Path(labels)}) if labels else experiment
+
+
+def _content(path: Path) -> Any:
+    """Return what a file holds."""
+    from yaml import YAMLError
+
+    try:
+        return read_yaml(path, "experiment")
+    except UsageError as error:
+        if not isinstance(error.__cause__, YAMLError):
+            raise
+        raise UsageError(
+            f"{error}. An experiment is a YAML file with data, judges, and a grid or arms;"
+            f" `claimeval score {path}` judges a file of samples"
+        ) from error
 
 
 def _design(path: Path, content: Any, folder: Path) -> Experiment:
@@ -121,15 +137,10 @@ def _design(path: Path, content: Any, folder: Path) -> Experiment:
             f"the experiment {str(path)!r} has neither a grid nor arms; add what to"
             " vary, as in grid: {assess_prompt: [three_way, binary]}"
         )
-    names = [arm.name for arm in arms]
-    if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise UsageError(f"the experiment {str(path)!r} has two arms called {twice!r}")
     if "data" not in common:
         raise UsageError(f"the experiment {str(path)!r} has no data")
-    baseline = str(common.pop("baseline", names[0]))
-    if baseline not in names:
-        raise unknown_name(f"baseline in {path}:", baseline, names)
+    baseline = str(common.pop("baseline", arms[0].name))
+    _check_names(path, [arm.name for arm in arms], baseline)
     if isinstance(common.get("metrics"), str):
         common["metrics"] = tuple(common["metrics"].split(","))
     for name in ("data", "labels"):
@@ -140,6 +151,15 @@ def _design(path: Path, content: Any, folder: Path) -> Experiment:
         Experiment,
         {**common, "baseline": baseline, "arms": tuple(_placed(folder, a) for a in arms)},
     )
+
+
+def _check_names(path: Path, names: Sequence[str], baseline: str) -> None:
+    """Raise UsageError if two arms have one name, or none has that of the baseline."""
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise UsageError(f"the experiment {str(path)!r} has two arms called {twice!r}")
+    if baseline not in names:
+        raise unknown_name(f"baseline in {path}:", baseline, names)
 
 
 def _check_keys(path: Path, content: Any) -> None:
@@ -208,6 +228,7 @@ def _names(key: str, values: list[Any]) -> list[str]:
         panels = [
             list(map(str, value)) if isinstance(value, list) else [str(value)] for value in values
         ]
+        # All at once, since a name is as short as tells it from the others of the axis.
         names = judging.short_names(itertools.chain(*panels))
         return ["+".join(names[judge] for judge in panel) for panel in panels]
     if not key.endswith("_prompt"):

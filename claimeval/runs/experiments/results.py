@@ -3,7 +3,7 @@ with labels."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from statistics import median
 from types import MappingProxyType
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from pydantic import Field
 
 from claimeval.metrics.claim_quality import ExtractionSummary
-from claimeval.metrics.flips import Flip, flip
+from claimeval.metrics.flips import Flip, FlipCounts, flip
 from claimeval.metrics.scoring import MetricSummary
 from claimeval.runs.agreement import measure
 from claimeval.runs.compare import Pair, PairChanges, adjusted, compare
@@ -27,7 +27,7 @@ from claimeval.runs.experiments.selection import (
     labels_of,
 )
 from claimeval.runs.labels import PANEL, join
-from claimeval.runs.overview import Overview, PairedRuns, gather
+from claimeval.runs.overview import JudgeOverview, Overview, PairedRuns, gather
 from claimeval.store.store import Store, cache_folder, unpack
 from claimeval.types.estimates import Cost, Estimate
 from claimeval.types.options import RunOptions
@@ -152,7 +152,7 @@ def tabulate(
             if base is None or run == base:
                 overview = gather(run)
             else:
-
+                # `name` has its value here: a closure would read that of a later arm.
                 def listed(
                     pair: Pair[SampleResult], changes: PairChanges, name: str = arm.name
                 ) -> None:
@@ -197,28 +197,39 @@ def _row(name: str, run: Path, overview: Overview, paired: PairedRuns | None) ->
         if score := metrics.get(compared.metric):
             update = {"difference": compared.difference, "p": compared.p}
             metrics[compared.metric] = score.model_copy(update=update)
-    verdicts = sum(sum(dict(judge.labels).values()) for judge in judges)
-    replies = sum(judge.replies for judge in judges)
-    unreadable = sum(
-        judge.failed.get("unparsable", 0) + judge.failed.get("truncated", 0) for judge in judges
-    )
+    flips = FlipCounts(0, 0, 0, 0)
+    if paired:
+        flips = FlipCounts(paired.compared, paired.flipped, paired.relabeled, paired.labeled_once)
     assert summary.cost, "an arm has judges"
     return ArmResult(
         name=name,
         run=str(run),
         metrics=metrics,
         claims=sum(summary.metrics[metric.name].total or 0 for metric in overview.manifest.rows),
-        unassessed_rate=(
-            sum(judge.labels.unassessed for judge in judges) / verdicts if verdicts else None
-        ),
-        parse_failure_rate=unreadable / replies if replies else None,
-        flips=paired.flipped if paired else 0,
-        compared=paired.compared if paired else 0,
-        relabeled=paired.relabeled if paired else 0,
-        labeled_once=paired.labeled_once if paired else 0,
+        unassessed_rate=_unassessed_rate(judges),
+        parse_failure_rate=_parse_failure_rate(judges),
+        flips=flips.flipped,
+        compared=flips.compared,
+        relabeled=flips.relabeled,
+        labeled_once=flips.labeled_once,
         cost=summary.cost.total,
         extraction=overview.extraction,
     )
+
+
+def _unassessed_rate(judges: Iterable[JudgeOverview]) -> float | None:
+    """Return the share of verdicts without a label; None without a verdict."""
+    labels = [judge.labels for judge in judges]
+    verdicts = sum(sum(dict(counts).values()) for counts in labels)
+    return sum(counts.unassessed for counts in labels) / verdicts if verdicts else None
+
+
+def _parse_failure_rate(judges: Sequence[JudgeOverview]) -> float | None:
+    """Return the share of replies that could not be read; None without a reply."""
+    replies = sum(judge.replies for judge in judges)
+    failed = [judge.failed for judge in judges]
+    unreadable = sum(of.get("unparsable", 0) + of.get("truncated", 0) for of in failed)
+    return unreadable / replies if replies else None
 
 
 def _median_latency(run: Path, store: Store) -> float | None:
@@ -251,7 +262,8 @@ def agreement(design: Experiment, folder: Path, arm: Arm) -> LabelAgreement | No
     manifest = load_manifest(run)
     results = list(RunResults.of(run))
     ids = {result.sample.id for result in results}
-    labels = [label for label in labels_of(design.labels, manifest.rows[0]) if label.sample in ids]
+    given = labels_of(design.labels, manifest.rows[0], design.sheet)
+    labels = [label for label in given if label.sample in ids]
     against = manifest.rows[0].against
     joined = join(
         results,

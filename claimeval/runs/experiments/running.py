@@ -4,9 +4,11 @@ requests are sent once."""
 from __future__ import annotations
 
 import hashlib
+import logging
 from collections import Counter
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -41,6 +43,7 @@ from claimeval.types.requests import Judge
 if TYPE_CHECKING:
     from claimeval.runs.experiments.selection import Halves, Selection
 
+logger = logging.getLogger("claimeval")
 ARMS = "arms"
 """Folder with a run directory for each arm."""
 
@@ -117,7 +120,10 @@ def prepare(design: Experiment, samples: Iterable[Sample]) -> tuple[ClaimsJob, .
         raise UsageError("two arms have names that differ only in signs; name them by hand")
     auto = any(arm.language == AUTO for arm in design.arms)
     plans = _plans(design, metrics, prompt_language(samples) if auto else None)
-    return tuple(with_questions(job, surveyed) for job in plans)
+    asked = [with_questions(job, surveyed) for job in plans]
+    for remark in dict.fromkeys(chain.from_iterable(remarks for _, remarks in asked)):
+        logger.info("%s", remark)
+    return tuple(job for job, _ in asked)
 
 
 def _plans(
@@ -145,6 +151,8 @@ def _plans(
         for judge in job.judges:  # `claims_per_call` does not affect extraction
             if judge.model_copy(update={"claims_per_call": shared.claims_per_call}) == shared:
                 return replace(job, extractor=judge)
+        # An arm may have a judge of that name with another temperature, and a manifest tells judges
+        # apart by their names.
         alike = any(judge.name == shared.name and judge != shared for judge in job.judges)
         extractor = (
             shared.model_copy(update={"name": f"{shared.name} of {design.baseline}"})
@@ -178,19 +186,10 @@ async def run(
         options: How the judges are asked.
         budget: Identity of the whole experiment, for its limits. Default: that of `prepared`.
     """
-    asked: list[Judge] = []
-    for arm_plan in prepared.plans:
-        asked += (*arm_plan.judges, arm_plan.extractor)
-    if not options.offline:
-        for judge in asked:
-            check_key(judge)
+    step = _of_a_step(prepared, options)
     calls: Counter[str] = Counter()
     failed: dict[str, str] = {}
     budget = prepared.budget(options) if budget is None else budget
-    step = options
-    if options.batch:
-        batch_judges(asked)
-        step = replace(options, detach=True)
     arms = list(zip(prepared.design.arms, prepared.plans, prepared.manifests, strict=True))
     while True:
         unfinished: list[tuple[Arm, ClaimsJob, Manifest]] = []
@@ -222,6 +221,24 @@ async def run(
         with Store(cache_folder(options.cache)) as store:
             async with open_batch_admin(store, options.prices) as admin:
                 await admin.wait(Progress(None, options.progress))
+
+
+def _of_a_step(prepared: PreparedExperiment, options: RunOptions) -> RunOptions:
+    """Return the options with which an arm is run. Raises UsageError for a judge without a key, or
+    without batches if they are asked for."""
+    asked: list[Judge] = []
+    for arm_plan in prepared.plans:
+        asked += (*arm_plan.judges, arm_plan.extractor)
+    # Before the first arm is paid: the judge of the last one may have no key.
+    if not options.offline:
+        for judge in asked:
+            check_key(judge)
+    if not options.batch:
+        return options
+    batch_judges(asked)
+    # Each arm hands in its batch and goes on, so that the batches of all arms are at work at
+    # once.
+    return replace(options, detach=True)
 
 
 async def _run_arm(

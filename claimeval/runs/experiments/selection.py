@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from claimeval.data.file_formats import sheet_in
 from claimeval.data.labels import HumanLabel, LabelFile
 from claimeval.judging.panel import Panel
 from claimeval.judging.prompts import Prompt
@@ -165,11 +166,15 @@ class Halves(NamedTuple):
         return [label for label in self.labels if label.sample in ids]
 
 
-def labels_of(path: Path, metric: Metric) -> LabelFile:
-    """Return the labels of a file, or those of a run directory, for a metric. Raises UsageError if
-    a directory has none."""
+def labels_of(path: Path, metric: Metric, sheet: str | None = None) -> LabelFile:
+    """Return the labels of a file, or of a sheet of it, or those of a run directory, for a metric.
+    Raises UsageError if a directory has none."""
     parts = (metric.against,)
-    labels = labels_in(path, parts=parts) if path.is_dir() else LabelFile(path, parts=parts)
+    labels = (
+        labels_in(path, parts=parts)
+        if path.is_dir()
+        else LabelFile(path, parts=parts, sheet=sheet_in(path, sheet))
+    )
     if labels is None:
         raise UsageError(
             f"{path} has no labels; label claims with `claimeval annotate {path}`, or name a file"
@@ -185,6 +190,7 @@ def halve(
     cluster: str | None,
     *,
     anyway: bool,
+    sheet: str | None = None,
 ) -> Halves:
     """Return the labeled samples in two halves by a hash of the question, and the power of their
     labels.
@@ -196,13 +202,14 @@ def halve(
         arms: The number of arms.
         cluster: The field whose equal values are one cluster; None for the question.
         anyway: Whether fewer than 60 labels are enough.
+        sheet: The sheet of labels in a spreadsheet.
 
     Raises:
         UsageError: There are too few labels, or all are equal.
     """
     about = [
         label
-        for label in labels_of(labels, metric)
+        for label in labels_of(labels, metric, sheet)
         if label.evidence is None or label.evidence.part == metric.against
     ]
     ids = {label.sample for label in about}
@@ -214,6 +221,7 @@ def halve(
             halves[number & 1].append(sample)
             clusters[number & 1].add(number)
     choose, report = map(tuple, halves)
+    # Several annotators of one claim are one label, as they are when arms are compared.
     items = {(label.sample, label.claim_id, label.text, label.evidence): label for label in about}
     counts = []
     for half in halves:
@@ -226,6 +234,7 @@ def halve(
         questions=sum(questions),
         selected_on=counts[0],
         reported_on=counts[1],
+        # `power` takes the labels of two equal halves, which the hash of a question seldom makes.
         power=power(2 * counts[1], GAIN, arms - 1),
         least_power=power(2 * questions[1], GAIN, arms - 1),
         labels_needed=labels_for_power(GAIN, arms - 1),
@@ -284,9 +293,7 @@ async def run_and_select(
     runs = {
         name: arm_folder(folder, design.arm(name)) for name in everyone if name not in first.failed
     }
-    examined = {name: examine(run) for name, run in runs.items()}
-    others = [name for name in runs if name != design.baseline and not covers_less(name, examined)]
-    fair = {name: runs[name] for name in (design.baseline, *others)}
+    fair = _comparable(runs, design.baseline)
     choice = choose(fair, halves, metric, design.cluster)
     two = (design.baseline, choice.arm)
     second = await run(
@@ -297,9 +304,24 @@ async def run_and_select(
     )
     if status.stopped or second.failed:
         return status
-    selection = report(choice, fair[two[0]], fair[two[1]], halves, metric, design.cluster)
+    selection = report(
+        choice,
+        fair[two[0]],
+        fair[two[1]],
+        halves,
+        metric,
+        design.cluster,
+    )
     prompts = [prepared.plans[everyone.index(name)].assess_prompt for name in two]
     return status._replace(selection=write_prompt(folder, selection, *prompts))
+
+
+def _comparable(runs: Mapping[str, Path], baseline: str) -> dict[str, Path]:
+    """Return the runs of the baseline and of the arms that may be chosen instead."""
+    # Fewer claims are easier claims: an arm that leaves out the hard ones would win.
+    examined = {name: examine(run) for name, run in runs.items()}
+    others = [name for name in runs if name != baseline and not covers_less(name, examined)]
+    return {name: runs[name] for name in (baseline, *others)}
 
 
 def examine(run: Path) -> ExaminedClaims:
@@ -439,7 +461,12 @@ def report(
             " reported"
         )
     before, after = (
-        rater_report(_rater(n), table, choice.panel).model_copy(update={"rater": n}) for n in runs
+        rater_report(
+            _rater(n),
+            table,
+            choice.panel,
+        ).model_copy(update={"rater": n})
+        for n in runs
     )
     return Selection(
         arm=choice.arm,
@@ -509,7 +536,14 @@ def _table(
             if result.sample.id in ids:
                 by_sample[result.sample.id][_rater(name)] = result
     together = (_together(of_arms, metric) for of_arms in by_sample.values())
-    return join(together, [_rater(name) for name in runs], panel, labels, metric.against, cluster)
+    return join(
+        together,
+        [_rater(name) for name in runs],
+        panel,
+        labels,
+        metric.against,
+        cluster,
+    )
 
 
 def _together(of_arms: Mapping[str, SampleResult], metric: Metric) -> SampleResult:
@@ -537,6 +571,7 @@ def _together(of_arms: Mapping[str, SampleResult], metric: Metric) -> SampleResu
                 question="support",
                 against=e.part,
                 verdicts=tuple(votes),
+                # Arms are raters beside each other: no vote is counted among them.
                 unassessed="no_quorum",
             )
             for (s, e), votes in verdicts.items()

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 from claimeval.metrics.derived import directed
 from claimeval.statistics import formatting
+from claimeval.statistics.estimates import coverage_notes
 
 if TYPE_CHECKING:
     from claimeval.types.estimates import Ends
@@ -82,6 +83,9 @@ class Column(NamedTuple):
     function; empty for rows of cells."""
     sparse: bool = False
     """Whether the column is left out where no row has a value."""
+    estimate: str = ""
+    """Of a column of ends, the estimate as `statistics.estimates` names it, whose value is in the
+    column before: a note says so if its intervals cover too little."""
 
 
 class Named(NamedTuple):
@@ -181,8 +185,8 @@ def table(
     notes: Iterable[str] = (),
     inner: str = "",
 ) -> Table:
-    """Return a table of rows of cells, or of records, with a note on bounds if an estimate has
-    them.
+    """Return a table of rows of cells, or of records, with notes on bounds and on intervals that
+    cover too little, if it has such estimates.
 
     Args:
         name: Its name in files and on the page.
@@ -195,36 +199,54 @@ def table(
     rows = list(rows)
     made = any(column.at for column in head)
     cells = [tuple(_at(row, column.at) for column in head) if made else tuple(row) for row in rows]
-    full = [
-        i
-        for i, column in enumerate(head)
-        if not column.sparse or any(row[i] not in (None, "", 0) for row in cells)
-    ]
+    full = [i for i, column in enumerate(head) if not column.sparse or _has_values(cells, i)]
     shown = tuple(tuple(row[i] for i in full) for row in cells)
+    kept = tuple(head[i] for i in full)
     indented = frozenset(i for i, row in enumerate(rows) if inner and _at(row, inner))
-    return Table(
-        name, tuple(head[i] for i in full), shown, title, (*_on_ends(shown), *notes), indented
-    )
+    found = (*_on_ends(shown), *_on_coverage(kept, shown), *notes)
+    return Table(name, kept, shown, title, found, indented)
+
+
+def _on_coverage(head: Sequence[Column], rows: Sequence[tuple[Any, ...]]) -> Iterator[str]:
+    """Yield a note for each value whose intervals, if the table has any, cover too little."""
+    names: dict[str, dict[str, None]] = {}
+    for i, column in enumerate(head):
+        if column.estimate and any(getattr(row[i], "reported", None) for row in rows):
+            value = head[i - 1].name
+            shown = f"“{value}”" if isinstance(value, Data) else value
+            names.setdefault(column.estimate, {})[shown] = None
+    for estimate, values in names.items():
+        yield from map(Sentence, coverage_notes(", ".join(values), estimate))
+
+
+def _has_values(cells: Iterable[Sequence[Any]], position: int) -> bool:
+    return any(row[position] not in (None, "", 0) for row in cells)
 
 
 def _on_ends(rows: Iterable[tuple[Any, ...]]) -> Iterator[str]:
     """Yield a note on bounds, and why values have no interval; several reasons with the rows that
     they are about."""
-    from claimeval.statistics.bootstrap import NOT_REQUESTED
-
     cells = [(row[0], cell) for row in rows for cell in row]
     if any(getattr(cell, "ends", "") == "bounds" for _, cell in cells):
         yield f"{BOUNDED} of the claims"
     reasons: dict[str, dict[str, None]] = {}
     for name, cell in cells:
-        because = (
-            getattr(cell, "because", None) if getattr(cell, "value", None) is not None else None
-        )
-        if because and because != NOT_REQUESTED and cell.ends == "none":
+        if because := _without_interval(cell):
             reasons.setdefault(because, {})[text(name, "text")] = None
     for reason, names in reasons.items():
         of = f" of {', '.join(names)}" if len(reasons) > 1 and all(names) else ""
         yield Sentence(f"no interval{of}: {reason}")
+
+
+def _without_interval(cell: Any) -> str | None:
+    """Return why a value has no interval; None if it has one, or if nobody asked for it."""
+    from claimeval.statistics.bootstrap import NOT_REQUESTED
+
+    # What has no value at all says so in its own cell.
+    if getattr(cell, "value", None) is None or getattr(cell, "ends", "") != "none":
+        return None
+    because: str | None = getattr(cell, "because", None)
+    return None if because == NOT_REQUESTED else because
 
 
 def _at(record: Any, at: str | Callable[[Any], Any]) -> Any:
@@ -272,7 +294,7 @@ def kappas(
             rows,
         )
     known = sorted(value for value in values if value is not None)
-    ends = formatting.interval((known[0], known[-1]), 3) if known else "no value"
+    ends = formatting.interval((known[0], known[-1]), formatting.DIGITS) if known else "no value"
     return line(f"Cohen's kappa of {len(rows)} pairs: {ends}")
 
 
@@ -285,17 +307,22 @@ def _marked(estimate: Reported, text: str) -> str:
     return f"{text}*" if estimate.ends == "bounds" else text
 
 
+_DECIMALS: dict[Kind, Callable[[Any, int], str]] = {
+    "number": formatting.decimal,
+    "signed": formatting.signed,
+    "range": formatting.interval,
+    "ends": lambda estimate, digits: _marked(
+        estimate, formatting.interval(estimate.reported, digits)
+    ),
+    "signed_ends": lambda estimate, digits: formatting.signed_interval(estimate.reported, digits),
+}
+"""Kinds of cells whose decimals are those of their row."""
 _WRITTEN: dict[Kind, Callable[[Any], str]] = {
     "count": lambda number: f"{number:,}",
-    "number": formatting.decimal,
     "seconds": lambda seconds: formatting.decimal(seconds, 2),
-    "range": formatting.interval,
-    "ends": lambda estimate: _marked(estimate, formatting.interval(estimate.reported)),
     "estimate": lambda estimate: _marked(
         estimate, formatting.estimate(estimate.value, estimate.reported)
     ),
-    "signed": formatting.signed,
-    "signed_ends": lambda estimate: formatting.signed_interval(estimate.reported),
     "percent_ends": lambda estimate: _marked(
         estimate, formatting.percent_interval(estimate.reported)
     ),
@@ -305,20 +332,32 @@ _WRITTEN: dict[Kind, Callable[[Any], str]] = {
 }
 
 
-def text(cell: Cell, kind: Kind) -> str:
-    """Return a cell as every form writes it: a dash for an undefined number, nothing for a text."""
+def text(cell: Cell, kind: Kind, digits: int = formatting.DIGITS) -> str:
+    """Return a cell as every form writes it: a dash for an undefined number, nothing for a text,
+    and a metric, or metric and unit, with an arrow if a low value is good."""
     if isinstance(cell, str):
-        return _metric(cell) if kind == "metric" else cell
+        if kind != "metric":
+            return cell
+        name, unit, rest = cell.partition(" (")
+        shown = f"{directed(name)}{unit}{rest}"
+        return Data(shown) if isinstance(cell, Data) else shown
     if cell is None:
         return {"text": "", "dollars": "unknown"}.get(kind, formatting.UNDEFINED)
+    if kind in _DECIMALS:
+        return _DECIMALS[kind](cell, digits)
     return str(cell) if kind == "text" else _WRITTEN[kind](cell)
 
 
-def _metric(cell: str) -> str:
-    """Return the name of a metric, or name and unit, with an arrow if a low value is good."""
-    name, unit, rest = cell.partition(" (")
-    shown = f"{directed(name)}{unit}{rest}"
-    return Data(shown) if isinstance(cell, Data) else shown
+def texts(row: Sequence[Cell], kinds: Sequence[Kind]) -> list[str]:
+    """Return the cells of a row as every form writes them: values and intervals with the same
+    decimals, as many as the narrowest interval needs."""
+    reported = [
+        getattr(cell, "reported", None)
+        for cell, kind in zip(row, kinds, strict=True)
+        if kind in ("ends", "signed_ends")
+    ]
+    digits = max(map(formatting.digits_of, reported), default=formatting.DIGITS)
+    return [text(cell, kind, digits) for cell, kind in zip(row, kinds, strict=True)]
 
 
 def through(block: Block, door: Callable[[str], str], inner: str = "– ") -> Any:
@@ -342,9 +381,7 @@ def through(block: Block, door: Callable[[str], str], inner: str = "– ") -> An
             )
         case Table():
             kinds = [column.kind for column in block.columns]
-            rows = [
-                [door(text(*pair)) for pair in zip(row, kinds, strict=True)] for row in block.rows
-            ]
+            rows = [list(map(door, texts(row, kinds))) for row in block.rows]
             for number in block.indented:
                 first = next(i for i, cell in enumerate(rows[number]) if cell)
                 rows[number][first] = inner + rows[number][first]

@@ -14,12 +14,14 @@ from claimeval.runs.views import (
     Cell,
     Column,
     Data,
+    Named,
     Table,
     caution,
     confusion,
     heading,
     kappas,
     line,
+    named,
     remark,
     table,
     tables,
@@ -31,6 +33,8 @@ from claimeval.statistics.classification import RARE_EXTREMES
 from claimeval.statistics.estimates import coverage_notes
 from claimeval.statistics.formatting import (
     decimal,
+    digits_of,
+    estimate,
     interval,
     number_of,
     percent,
@@ -40,6 +44,7 @@ from claimeval.types.clusters import cluster_noun
 from claimeval.types.estimates import Estimate
 
 if TYPE_CHECKING:
+    from claimeval.evaluation.validity import GraderReport
     from claimeval.runs.agreement import Agreement, CalibrationReport, RaterReport, RaterSlice
     from claimeval.runs.correct import Correction
 
@@ -57,6 +62,17 @@ FIRST = 3
 """Disputed claims that are shown first."""
 DISPUTES = 10
 """Disputed claims that are shown."""
+FIRST_COLUMNS = 7
+"""Columns of a table that is shown first."""
+ROWS = 10
+"""Assessors of grades that are shown first."""
+ASSESSORS = (
+    Column("pairs", "count", at="pairs"),
+    Column("same grade", "percent", at="exact.value"),
+    Column("kappa", "number", at="kappa.value"),
+    Column("95% interval", "ends", at="kappa"),
+    Column("relevant or not: kappa", "number", at="kappa_binary.value"),
+)
 
 
 RELIABILITY = (
@@ -107,19 +123,7 @@ def view(
         yield slices(report.slices, names)
     if report.pairs:
         yield pairs(report, names)
-    if report.alpha and report.ac1:
-        yield table(
-            "reliability",
-            RELIABILITY,
-            [report],
-            "Judges with each other",
-        )
-    if report.effective_votes is not None:
-        judged = sum(rater.rater != PANEL for rater in report.raters)
-        yield remark(
-            f"{judged} judges whose errors coincide are worth {decimal(report.effective_votes, 1)}"
-            f" independent votes, by {report.items:,} labels of people"
-        )
+    yield from _with_each_other(report)
     yield from judges(report.judges, names)
     for rater in report.raters:
         if rater.calibration and rater.calibration.n:
@@ -129,6 +133,18 @@ def view(
         yield from disputes(report.disputes, names, DISPUTES)
 
 
+def _with_each_other(report: Agreement) -> Iterator[Block]:
+    """Yield how far judges agree with each other, and how many votes they are worth."""
+    if report.alpha and report.ac1:
+        yield table("reliability", RELIABILITY, [report], "Judges with each other")
+    if report.effective_votes is not None:
+        judged = sum(rater.rater != PANEL for rater in report.raters)
+        yield remark(
+            f"{judged} judges whose errors coincide are worth {decimal(report.effective_votes, 1)}"
+            f" independent votes, by {report.items:,} labels of people"
+        )
+
+
 def first(
     report: Agreement,
     names: Mapping[str, str] = ShortNames(),
@@ -136,7 +152,17 @@ def first(
     field: str | None = None,
 ) -> Iterator[Block]:
     """Yield what a reader sees first: how often judges and people agree, a row for each rater, and
-    the claims to read. The arguments are those of `view`."""
+    the claims to read.
+
+    Args:
+        report: The agreement.
+        names: Short names of judges.
+        source: What the heading says is measured.
+        field: The field of the data that the labels come from, if any.
+    """
+    if report.assessors:
+        yield from _assessors(report.assessors, source)
+        return
     if not report.of_claims:
         yield from view(report, names, source, field)
         return
@@ -147,7 +173,11 @@ def first(
         yield _raters(report, names)
     elif report.pairs:
         yield line(UNKNOWN)
-        yield from islice(tables(judges(report.judges, names)), 1)
+        for wide in islice(tables(judges(report.judges, names)), 1):
+            rows = tuple(row[:FIRST_COLUMNS] for row in wide.rows)
+            yield wide._replace(columns=wide.columns[:FIRST_COLUMNS], rows=rows)
+    else:
+        yield line("How often the judge agrees with people is not known: there are no labels.")
     if report.slices:
         yield slices(report.slices, names)
     if report.disputes:
@@ -166,6 +196,51 @@ def _heading(report: Agreement, source: str, field: str | None) -> Block:
     if 0 < labels < report.items:
         items += f" ({number_of(labels, 'label')}: a label is about each claim with its words)"
     return heading(Data(source), f": {items}")
+
+
+def _assessors(found: Mapping[str, GraderReport], source: str) -> Iterator[Block]:
+    """Yield which assessor grades as people do, a row for each of the best, and its most frequent
+    mistake."""
+    pairs = max(report.pairs for report in found.values())
+    yield heading(Data(source), f": {number_of(pairs, 'pair')} graded by people")
+    rated = {name: one for name, one in found.items() if one.exact.value is not None}
+    if not rated:
+        yield line("No result: no pair has a grade by people and one by an assessor.")
+        return
+    ordered = sorted(rated, key=lambda name: -_closeness(rated[name]))
+    name = ordered[0]
+    best = rated[name]
+    most = f", the closest of {len(rated)} assessors" if len(rated) > 1 else ""
+    kappa = f" (kappa {estimate(best.kappa.value, best.kappa.reported)})" if best.kappa else ""
+    said = f" gives the grade of people to {percent(best.exact.value)} of"
+    parts = (f"{said} {number_of(best.pairs, 'pair')}{kappa}{most}.", *_misgraded(best))
+    yield line(Data(name), " ".join(parts))
+    taus = tuple(
+        Column(Data(f"tau {order.measure}"), "number", at=lambda report: report.orders[0].tau)
+        for order in best.orders[:1]
+    )
+    columns = named("against people", (*ASSESSORS, *taus))
+    yield table("grades", columns, [Named(Data(name), rated[name]) for name in ordered[:ROWS]])
+    if len(ordered) > ROWS:
+        yield remark(f"and {len(ordered) - ROWS} more: --details")
+    yield from refused(found)
+
+
+def _closeness(report: GraderReport) -> float:
+    kappa = report.kappa.value if report.kappa else None
+    return (report.exact.value or 0.0) if kappa is None else kappa
+
+
+def _misgraded(report: GraderReport) -> Iterator[str]:
+    """Yield the most frequent mistake of an assessor."""
+    wrong = list[tuple[int, int, int]]()
+    for of_people, row in zip(report.labels, report.confusion, strict=True):
+        pairs = zip(report.labels, row, strict=True)
+        wrong += [(count, of_people, grade) for grade, count in pairs if grade != of_people]
+    most, people, grade = max(wrong, default=(0, 0, 0))
+    if most:
+        verb = "are" if most > 1 else "is"
+        yield f"Most frequent mistake: {most:,} of grade {people} {verb} given {grade}."
 
 
 def _people_in_words(raters: Sequence[RaterReport], names: Mapping[str, str]) -> Block:
@@ -248,19 +323,10 @@ def numbers(raters: Sequence[RaterReport], names: Mapping[str, str]) -> Table:
     numbers."""
     from claimeval.runs.agreement import by_measure
 
+    measures = [(name, values) for name, values in by_measure(raters) if any(values)]
     if len(raters) <= COLUMNS:
-        columns = (Column(""), *(Column(Data(names[rater.rater]), "estimate") for rater in raters))
-        counts = (f"{r.compared}" + (f" (+{r.unassessed})" if r.unassessed else "") for r in raters)
-        lines: list[tuple[Cell, ...]] = [("compared (+ unassessed)", *counts)]
-        lines += [(name, *found) for name, found in by_measure(raters) if any(found)]
-        graded = any(rater.weighted_kappa for rater in raters)
-        low = coverage_notes("kappa, squared", "RaterReport.weighted_kappa") if graded else ()
-        return table("people", columns, lines, notes=low)
-    shown = [
-        (name, values)
-        for name, values in by_measure(raters)
-        if name.startswith(MAIN) and any(values)
-    ]
+        return _in_columns(raters, measures, names)
+    shown = [(name, values) for name, values in measures if name.startswith(MAIN)]
     rows = [
         (Data(names[rater.rater]), rater.compared, *numbers)
         for rater, *numbers in zip(
@@ -273,6 +339,21 @@ def numbers(raters: Sequence[RaterReport], names: Mapping[str, str]) -> Table:
         *(Column(name, "number") for name, _ in shown),
     )
     return table("people", head, rows)
+
+
+def _in_columns(
+    raters: Sequence[RaterReport],
+    measures: Iterable[tuple[str, Sequence[Estimate | None]]],
+    names: Mapping[str, str],
+) -> Table:
+    """Return a column for each rater, with a row for each measure."""
+    columns = (Column(""), *(Column(Data(names[rater.rater]), "estimate") for rater in raters))
+    counts = (f"{r.compared}" + (f" (+{r.unassessed})" if r.unassessed else "") for r in raters)
+    rows: list[tuple[Cell, ...]] = [("compared (+ unassessed)", *counts)]
+    rows += [(name, *values) for name, values in measures]
+    graded = any(rater.weighted_kappa for rater in raters)
+    notes = coverage_notes("kappa, squared", "RaterReport.weighted_kappa") if graded else ()
+    return table("people", columns, rows, notes=notes)
 
 
 def slices(parts: Sequence[RaterSlice], names: Mapping[str, str]) -> Table:
@@ -318,10 +399,35 @@ def calibration(name: str, report: CalibrationReport) -> Table:
     return table(f"calibration/{name}", columns, report.bins, notes=(note,))
 
 
+def _closest(found: RatingAgreement) -> Block:
+    """Return which score goes with ratings by people most, and what two people reach."""
+    known = [pair for pair in found.correlations if pair.spearman.value is not None]
+    if not known:
+        return line("No result: no score varies with a rating, or too few answers have both.")
+    best = max(known, key=lambda pair: pair.spearman.value or 0.0)
+    value = text(best.spearman, "estimate")
+    if (best.spearman.value or 0.0) <= 0:
+        return line(
+            "No score goes with the ratings by people: the closest is ",
+            Data(best.score),
+            f", Spearman {value}.",
+        )
+    reported = best.spearman.reported
+    chance = ", without an interval" if not reported else ""
+    if reported and reported[0] <= 0:
+        chance = ", which may be chance"
+    among = f", the closest of {len(known)} scores" if len(known) > 1 else ""
+    people = max((one.spearman.value or 0.0 for one in found.people), default=None)
+    limit = "" if people is None else f" Two annotators reach {decimal(people)} with each other."
+    said = f" goes with the ratings by people: Spearman {value}"
+    return line(Data(best.score), f"{said}{chance}{among}.{limit}")
+
+
 def ratings(found: RatingAgreement, source: str) -> Iterator[Block]:
     """Yield how scores of whole answers go with ratings by people."""
     what = "pairs of answers" if found.pairs else "answers"
     yield heading(Data(source), f": {found.items:,} {what} with a rating by people")
+    yield _closest(found)
     scores = _last_parts(pair.score for pair in found.correlations)
     people = _last_parts(pair.rating for pair in found.correlations)
     columns = (
@@ -365,14 +471,19 @@ def quoted(found: Correction) -> Block:
     score = found.macro or found.micro
     best = score.corrected
     if best.value is None or not best.reported:
+        why = best.because or "the corrected score has no interval"
+        if found.too_few:
+            # What they count as, and how to give more, is said below the table.
+            be = "is" if found.labeled == 1 else "are"
+            why = f"{number_of(found.labeled, 'label')} {be} too few"
         return line(
-            f"Quote no number yet: {best.because or 'the corrected score has no interval'}. The"
-            f" judges alone say {decimal(score.judged.value, 2)}."
+            f"Quote no number yet: {why}. The judges alone say {decimal(score.judged.value, 2)}."
         )
     labels = number_of(found.labeled, "label")
+    value = decimal(best.value, digits_of(best.reported))
     return line(
-        f"Quote {decimal(best.value, 2)} (95% interval {interval(best.reported)}): the judges'"
-        f" score {decimal(score.judged.value, 2)}, corrected with {labels}"
+        f"Quote {value} (95% interval {interval(best.reported)}): the judges'"
+        f" score {decimal(score.judged.value, 2)}, corrected with {labels}."
     )
 
 
@@ -390,6 +501,15 @@ def correction(found: Correction) -> Iterator[Block]:
     yield quoted(found)
     if stray := found.strays.words():
         yield caution(stray)
+    yield _corrected(found)
+    yield from _remarks(found)
+    for note in found.notes:
+        if note != stray:
+            yield line("- ", Data(note))
+
+
+def _corrected(found: Correction) -> Table:
+    """Return each number by the judges, corrected, and by people."""
     rows = list[tuple[Cell, ...]]()
     for name, score in (("macro", found.macro), (_MICRO[found.unit], found.micro)):
         if score:
@@ -398,11 +518,19 @@ def correction(found: Correction) -> Iterator[Block]:
                 ("", f"corrected ({found.method})", *_cells(score.corrected), found.labeled)
             )
             rows.append(("", "people alone", *_cells(score.people), found.labeled))
-    notes = coverage_notes("macro, corrected", "CorrectedScore.corrected") if found.macro else ()
-    yield table("corrected", CORRECTED, rows, notes=notes)
+    notes: tuple[str, ...] = ()
+    if found.macro and found.macro.corrected.reported:
+        notes = coverage_notes("macro, corrected", "CorrectedScore.corrected")
+    drawn = table("corrected", CORRECTED, rows, notes=notes)
+    # Why there is no interval is said in the sentence above.
+    return drawn._replace(notes=notes) if found.too_few else drawn
+
+
+def _remarks(found: Correction) -> Iterator[Block]:
+    """Yield why a number has no interval, how much the judges weigh, and what labels would add."""
     scores = [score for score in (found.macro, found.micro) if score]
     for because in dict.fromkeys(score.corrected.because for score in scores):
-        if because:
+        if because and not found.too_few:
             yield line("- ", Data(because))
     weights = [score.ppi_lambda for score in scores if score.ppi_lambda is not None]
     if weights:
@@ -412,9 +540,6 @@ def correction(found: Correction) -> Iterator[Block]:
     yield line("- the judges' interval ignores their errors")
     if found.micro.labels_needed is not None:
         yield line(f"- {found.micro.labels_needed} more labels would halve the corrected interval")
-    for note in found.notes:
-        if note != stray:
-            yield line("- ", Data(note))
 
 
 def _cells(number: Estimate) -> tuple[Cell, ...]:

@@ -30,7 +30,6 @@ from claimeval.runs.views import (
     remark,
     table,
 )
-from claimeval.statistics.estimates import coverage_notes
 from claimeval.statistics.formatting import adding_up, decimal, number_of, p_value, signed
 from claimeval.types.clusters import sample_count
 from claimeval.types.estimates import Estimate
@@ -40,7 +39,7 @@ FLIPS = 10
 MEANS = (Column("a", "number", at="a"), Column("b", "number", at="b"))
 DIFFERENCE = (
     Column("b - a", "signed", at="difference.value"),
-    Column("95% interval", "signed_ends", at="difference"),
+    Column("95% interval", "signed_ends", at="difference", estimate="MetricComparison.difference"),
 )
 COLUMNS = (
     Column("metric", "metric", at="metric"),
@@ -54,7 +53,7 @@ COLUMNS = (
     Column("lower in b", "count", 4, "decreased"),
     Column("without a value", "count", 5, "dropped", sparse=True),
 )
-COUNTS = Column("samples", at=lambda m: f"{m.n} ({m.increased} up, {m.decreased} down)")
+COUNTS = Column("samples", "text", 1, lambda m: f"{m.n} ({m.increased} up, {m.decreased} down)")
 DISCORDANT = (
     COLUMNS[0],
     Column("only in a", "count", at="discordant.only_a"),
@@ -77,6 +76,8 @@ CHANGED = (
 MOST_METRICS = 4
 MOST_CAUSES = 3
 """Rows of the tables of the front."""
+STANDS_OUT = 0.1
+"""p-value of contradicted answers below which their numbers are shown: 0 and 5 of 20 have 0.06."""
 ROUNDING = 1e-9
 """Largest error of a sum of floats."""
 
@@ -100,7 +101,17 @@ def front(pair: PairedRuns) -> Iterator[Block]:
     yield from map(caution, pair.abstained)
     head = [metric for metric in pair.metrics if metric.metric == culprit.metric]
     shown = [*head, *(metric for metric in pair.metrics if metric not in head)][:MOST_METRICS]
-    yield table("front", (COLUMNS[0], *MEANS, *DIFFERENCE, COUNTS), shown, notes=by_chance(shown))
+    yield table(
+        "front",
+        (COLUMNS[0], *MEANS, *DIFFERENCE, COUNTS),
+        shown,
+        notes=by_chance(shown),
+    )
+    if pair.contradicted.p < STANDS_OUT:
+        counts = f"{pair.contradicted.a:,} in a, {pair.contradicted.b:,} in b"
+        p = p_value(pair.contradicted.p)
+        chance = "" if pair.contradicted.p < CHANCE else ", inside chance"
+        yield remark(f"Answers with a contradicted claim: {counts} (p {p}{chance}).")
     # Nothing is explained that may be chance.
     if head and head[0].because and culprit.significant:
         yield why(head[0])
@@ -110,12 +121,15 @@ def front(pair: PairedRuns) -> Iterator[Block]:
 def by_chance(metrics: Iterable[MetricComparison]) -> Iterator[str]:
     """Yield which differences may be chance although their intervals, each of one metric alone,
     have no 0."""
-    names = [
-        f"{metric.metric} ({p_value(metric.p_adjusted)})"
-        for metric in metrics
-        if metric.p_adjusted and metric.p_adjusted >= CHANCE
-        if (ends := metric.difference.reported) and round(ends[0], 2) * round(ends[1], 2) > 0
-    ]
+    names = []
+    for metric in metrics:
+        p = metric.p_adjusted
+        ends = metric.difference.reported
+        if not p or p < CHANCE or not ends:
+            continue
+        # An end is taken as it is printed: an interval of “+0.00 to +0.31” shows no side of 0.
+        if round(ends[0], 2) * round(ends[1], 2) > 0:
+            names.append(f"{metric.metric} ({p_value(p)})")
     if names:
         yield Sentence(
             f"may be chance although the interval has no 0, by p (Holm): {', '.join(names)}"
@@ -126,13 +140,16 @@ def why(metric: MetricComparison) -> Table:
     """Return the largest causes of one metric; the rows that are not inside another one add up."""
     rows = metric.cause_rows
     outer = [row for row in rows if row.part and not row.inner]
+    # Printed figures are added as decimals: as floats, 0.1 and 0.2 make 0.30000000000000004.
     outer.sort(key=lambda row: abs(Decimal(row.figure)), reverse=True)
     first, *others = outer[:MOST_CAUSES]
     smaller = outer[MOST_CAUSES:]
     parts = takewhile(lambda row: row.inner, rows[rows.index(first) + 1 :])
     if smaller:
-        figures = sum(Decimal(row.figure) for row in smaller)
-        others.append(CauseRow(f"{len(smaller)} smaller", signed(float(figures))))
+        figures = sum((Decimal(row.figure) for row in smaller), Decimal(0))
+        others.append(
+            CauseRow(f"{len(smaller)} smaller", signed(float(figures), _decimals(figures)))
+        )
     moved = "rose" if (metric.change or 0) > 0 else "fell"
     columns = [column for column in CAUSES if column.name != "claims"]
     return table(
@@ -142,6 +159,10 @@ def why(metric: MetricComparison) -> Table:
         f"Why {metric.metric} {moved}",
         inner="inner",
     )
+
+
+def _decimals(figure: Decimal) -> int:
+    return -int(figure.as_tuple().exponent)
 
 
 def documents(pair: PairedRuns) -> Table:
@@ -162,7 +183,8 @@ def documents(pair: PairedRuns) -> Table:
         places = [i for i, one in enumerate(culprit.documents) if one.change == part.cause]
         values = [culprit.documents[i].value for i in places]
         rest = part.value - math.fsum(values)
-        found = adding_up([*values, rest] if abs(rest) > ROUNDING else values, float(figure))
+        summands = [*values, rest] if abs(rest) > ROUNDING else values
+        found = adding_up(summands, float(figure), digits=_decimals(Decimal(figure)))
         figures |= dict(zip(places, found, strict=False))
         if part.cause in RETRIEVAL and len(found) > len(places):
             others.append(("others, or several at once", part.cause, "", found[-1]))
@@ -252,8 +274,7 @@ def details(pair: PairedRuns, by: str = "", flips: int = FLIPS) -> Iterator[Bloc
 def results(pair: PairedRuns) -> Iterator[Table]:
     """Yield a row for each metric, and the claims that only one run supports if claims are in
     both."""
-    low = coverage_notes("b - a", "MetricComparison.difference")
-    yield table("differences", COLUMNS, pair.metrics, notes=low)
+    yield table("differences", COLUMNS, pair.metrics)
     of_claims = list[MetricComparison]()
     for metric in pair.metrics:
         counts = metric.discordant
@@ -271,7 +292,13 @@ def causes(pair: PairedRuns) -> Iterator[Block]:
     rows = list[Named]()
     for metric in pair.metrics:
         for i, row in enumerate(metric.cause_rows):
-            rows.append(Named(Data(metric.metric if i == 0 else ""), row, inner=row.inner))
+            rows.append(
+                Named(
+                    Data(metric.metric if i == 0 else ""),
+                    row,
+                    inner=row.inner,
+                )
+            )
     if rows:
         title = "Why it changed: what the difference consists of"
         yield table("causes", named("metric", CAUSES, "metric"), rows, title, inner="inner")

@@ -29,9 +29,9 @@ from claimeval.runs.views import (
     table,
 )
 from claimeval.runs.views.comparison import flip
-from claimeval.statistics.estimates import coverage_notes
 from claimeval.statistics.formatting import (
     decimal,
+    digits_of,
     number_of,
     p_value,
     percent,
@@ -96,9 +96,13 @@ def first(result: ExperimentResult) -> Iterator[Block]:
     labeled = any(arm.label_agreement for arm in result.arms)
     columns = (
         Column("arm", at="name"),
-        Column(Data(directed(metric)), "number", at=lambda arm: arm.metrics[metric].mean),
+        Column(
+            Data(directed(metric)),
+            "number",
+            at=lambda arm: arm.metrics[metric].mean,
+        ),
         Column("b - a", "signed", at=difference),
-        Column("95% interval", "signed_ends", at=ends),
+        Column("95% interval", "signed_ends", at=ends, estimate="ArmMetric.difference"),
         Column("as people", "percent", at=agrees, sparse=not labeled),
         Column("unassessed", "percent", 1, "unassessed_rate"),
         Column("cost", "dollars", at="cost.dollars"),
@@ -126,6 +130,8 @@ def advice(result: ExperimentResult) -> str:
     best = max(rated, key=_agreement)
     found = best.label_agreement
     assert found, "it is rated"
+    # Arms within the interval of the best one may be as good; those that cover less of their texts
+    # have easier claims.
     low = found.same.reported[0] if found.same.reported else _agreement(best)
     alike = [arm for arm in rated if _agreement(arm) >= low and not arm.covers_less] or [best]
     taken = _cheapest(alike, best)
@@ -135,15 +141,20 @@ def advice(result: ExperimentResult) -> str:
         f"Take {taken.name}: it gives the label of people to {percent(_agreement(taken))} of"
         f" {number_of(agreement.claims, 'claim')}"
     )
-    if taken is best:
-        if len(rated) == 1:
-            return f"{text}."
-        alone = sum(_agreement(arm) == _agreement(best) for arm in rated) == 1
-        return f"{text}, {f'the most of {len(rated)} arms' if alone else 'and no arm to more'}."
-    return (
-        f"{text}, and costs less than {best.name}, whose {percent(_agreement(best))} may be better"
-        " by chance alone."
-    )
+    return f"{text}{_beside_others(taken, best, rated)}."
+
+
+def _beside_others(taken: ArmResult, best: ArmResult, rated: Sequence[ArmResult]) -> str:
+    """Return how the arm to take compares with the other ones that people rated, in words."""
+    if taken is not best:
+        return (
+            f", and costs less than {best.name}, whose {percent(_agreement(best))} may be better by"
+            " chance alone"
+        )
+    if len(rated) == 1:
+        return ""
+    alone = sum(_agreement(arm) == _agreement(best) for arm in rated) == 1
+    return f", the most of {len(rated)} arms" if alone else ", and no arm to more"
 
 
 def _cheapest(alike: Sequence[ArmResult], best: ArmResult) -> ArmResult:
@@ -153,7 +164,11 @@ def _cheapest(alike: Sequence[ArmResult], best: ArmResult) -> ArmResult:
         return best
     most = CHEAPER * best.cost.dollars
     cheaper = [arm for arm in alike if arm.cost.dollars is not None and arm.cost.dollars < most]
-    return min(cheaper, key=lambda arm: (arm.cost.dollars or 0.0, -_agreement(arm)), default=best)
+    return min(
+        cheaper,
+        key=lambda arm: (arm.cost.dollars or 0.0, -_agreement(arm)),
+        default=best,
+    )
 
 
 def _agreement(arm: ArmResult) -> float:
@@ -162,7 +177,12 @@ def _agreement(arm: ArmResult) -> float:
 
 
 CHANGES = (
-    Column("95% interval", "signed_ends", at=lambda cell: cell.difference or ""),
+    Column(
+        "95% interval",
+        "signed_ends",
+        at=lambda cell: cell.difference or "",
+        estimate="ArmMetric.difference",
+    ),
     Column("p (Holm)", "p", at=lambda cell: cell.p_adjusted if cell.difference else ""),
 )
 
@@ -186,12 +206,16 @@ def differences(result: ExperimentResult, metric: str) -> Table:
         Column("n", "count", 1, "n"),
     )
     rows = [Named(Data(arm.name), arm.metrics[metric]) for arm in result.arms]
-    low = coverage_notes("difference", "ArmMetric.difference")
-    return table(metric, named("arm", (*mean, to, *CHANGES)), rows, Data(directed(metric)), low)
+    return table(
+        metric,
+        named("arm", (*mean, to, *CHANGES)),
+        rows,
+        Data(directed(metric)),
+    )
 
 
 def costs(result: ExperimentResult) -> Table:
-    """Return what each arm asked, what failed, and what it is worth."""
+    """Return what each arm asked, what failed, and what it cost."""
 
     def flipped(arm: ArmResult) -> str:
         return "" if arm.name == result.baseline else f"{arm.flips} of {arm.compared}"
@@ -206,7 +230,7 @@ def costs(result: ExperimentResult) -> Table:
         Column("new", "count", at="new_calls"),
         Column("tokens in", "count", 2, "cost.prompt_tokens", sparse=True),
         Column("tokens out", "count", 2, "cost.completion_tokens", sparse=True),
-        Column("worth", "dollars", at="cost.dollars"),
+        Column("cost of replies", "dollars", at="cost.dollars"),
         Column("seconds a call", "seconds", 1, "median_latency"),
     )
     return table("cost", columns, result.arms, "Cost and speed")
@@ -292,7 +316,7 @@ GAIN = (
     Column("baseline", "number"),
     Column("chosen", "number"),
     Column("gain", "signed"),
-    Column("95% interval", "signed_ends"),
+    Column("95% interval", "signed_ends", estimate="Selection.gain"),
     Column("p", "p"),
 )
 
@@ -348,10 +372,9 @@ def chosen(selection: Selection, baseline: str) -> str:
     if selection.arm == baseline:
         return f"{line}No other arm is better by more than one standard error."
     shares = f"{decimal(after.same.value)}, {baseline} {decimal(before.same.value)}"
-    change = (
-        f"{signed(selection.gain.value)} ({signed_interval(selection.gain.reported)}, p"
-        f" {p_value(selection.p)})"
-    )
+    ends = selection.gain.reported
+    gain = signed(selection.gain.value, digits_of(ends))
+    change = f"{gain} ({signed_interval(ends)}, p {p_value(selection.p)})"
     line += (
         f"Equal to people on the other half ({after.compared} labels): {shares}, gain {change}. "
     )

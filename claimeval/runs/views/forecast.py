@@ -7,24 +7,25 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 
-from claimeval.evaluation.forecast import Forecast, StepForecast, TokenShares
+from claimeval.evaluation.forecast import Forecast, StepForecast
 from claimeval.evaluation.manifest import Manifest
 from claimeval.providers import row_of
 from claimeval.providers.prices import example_row
 from claimeval.providers.specs import short_names
 from claimeval.runs.views import Block, Column, Data, heading, line, table
-from claimeval.statistics.formatting import count, dollars, percent, span
+from claimeval.statistics.formatting import count, dollars, number_of, percent, span
 
 NOT_COUNTED = (
     "questions asked again after an unreadable reply, retries, discounts for repeated prompts"
 )
+NEXT = "Next: the same command without `plan` sends them; --max-cost limits what they cost"
 STEPS = (
     Column("step"),
     Column("judge"),
-    Column("cached", "count"),
+    Column("cached", "count", 1),
     Column("calls", "count"),
-    Column("tokens in", "count"),
-    Column("tokens out", "count"),
+    Column("tokens in", "count", 2),
+    Column("tokens out", "count", 2),
     Column("USD", "count"),
 )
 ARMS = (Column("arm"), Column("calls", "count"), Column("USD", "count"), Column("at most", "count"))
@@ -40,12 +41,13 @@ def view(forecast: Forecast, manifest: Manifest, unit: str, command: str) -> Ite
         command: Name of the command, the subject if there is no data file.
     """
     names = short_names(judge.name for judge in manifest.asked)
-    of = f": {forecast.samples:,} {unit}; "
+    of = f": {number_of(forecast.samples, unit.removesuffix('s'))}; "
     subject = Path(manifest.data.path).name if manifest.data.path else command
     yield heading(Data(subject), of, Data(", ".join(manifest.names)))
     if not forecast.lines:
         yield line("No judge is asked, so this costs nothing.")
         return
+    yield line(_in_words(forecast))
     rows = [
         (part.step, Data(names[part.judge]), *_calls([part]), _price(part.cost))
         for part in forecast.lines
@@ -53,9 +55,13 @@ def view(forecast: Forecast, manifest: Manifest, unit: str, command: str) -> Ite
     known = (
         forecast.known_cost if forecast.known_cost[1] or not forecast.judges_without_price else None
     )
-    yield table("forecast", STEPS, [*rows, ("total", "", *_calls(forecast.lines), _price(known))])
-    if forecast.calls[1]:
-        yield from _likely(forecast)
+    yield table(
+        "forecast",
+        STEPS,
+        [*rows, ("total", "", *_calls(forecast.lines), _price(known))],
+    )
+    is_free = forecast.cost is not None and not forecast.cost_bound
+    if forecast.calls[1] and not is_free:
         yield line(_most(forecast))
     if forecast.cost_per_verdict and forecast.cost_per_verdict[1]:
         low, high = forecast.cost_per_verdict
@@ -68,6 +74,11 @@ def view(forecast: Forecast, manifest: Manifest, unit: str, command: str) -> Ite
     yield from _savings(forecast)
     for basis in _basis(manifest, forecast, names):
         yield line("- ", Data(basis))
+    if is_free:
+        yield line(NEXT.partition(";")[0])
+        return
+    yield line(f"- not counted: {NOT_COUNTED}")
+    yield line(NEXT)
 
 
 def _savings(forecast: Forecast) -> Iterator[Block]:
@@ -78,16 +89,12 @@ def _savings(forecast: Forecast) -> Iterator[Block]:
         )
         yield line(f"Cheaper, each by itself: {forms} (of the dollars of the first samples).")
     if forecast.fewer_tokens:
-        forms = ", ".join(
-            f"{option}: {_fewer(shares)}" for option, shares in forecast.fewer_tokens.items()
-        )
-        yield line(f"Cheaper, each by itself: {forms} (of the first samples).")
-
-
-def _fewer(shares: TokenShares) -> str:
-    """Return the larger share that a form saves: most change either what is sent or the reply."""
-    share, way = max((shares.prompt, "in"), (shares.output, "out"))
-    return f"{percent(share)} fewer tokens {way}"
+        fewer = []
+        for option, shares in forecast.fewer_tokens.items():
+            # Most forms change either what is sent or the reply.
+            share, way = max((shares.prompt, "in"), (shares.output, "out"))
+            fewer.append(f"{option}: {percent(share)} fewer tokens {way}")
+        yield line(f"Cheaper, each by itself: {', '.join(fewer)} (of the first samples).")
 
 
 def arms(name: str, forecasts: Mapping[str, Forecast], *, select: bool) -> Iterator[Block]:
@@ -95,11 +102,12 @@ def arms(name: str, forecasts: Mapping[str, Forecast], *, select: bool) -> Itera
     choice."""
     total = together(forecasts)
     many = len(forecasts)
-    arms = f"samples to choose by, {many - 2} arms" if select else f"samples, {many} arms"
-    yield heading(Data(name), f": {total.samples:,} {arms}")
+    samples = number_of(total.samples, "sample")
+    arms = f"{samples} to choose by, {many - 2} arms" if select else f"{samples}, {many} arms"
+    yield heading(Data(name), f": {arms}")
+    yield line(_in_words(total))
     rows = [(Data(arm), *_arm(ahead)) for arm, ahead in forecasts.items()]
     yield table("arms", ARMS, [*rows, ("total", *_arm(total))])
-    yield from _likely(total)
     if total.judges_without_price:
         priced = (
             f"; the others cost {span(total.known_cost, dollars)}" if total.known_cost[1] else ""
@@ -108,6 +116,7 @@ def arms(name: str, forecasts: Mapping[str, Forecast], *, select: bool) -> Itera
     yield line(
         f"Requests that arms share are counted in the first one. Not counted: {NOT_COUNTED}."
     )
+    yield line(NEXT)
 
 
 def together(forecasts: Mapping[str, Forecast]) -> Forecast:
@@ -142,11 +151,17 @@ def _added(ranges: Iterable[tuple[int, int]]) -> tuple[int, int]:
     return sum(lows), sum(highs)
 
 
-def _likely(forecast: Forecast) -> Iterator[Block]:
-    """Yield the likely cost, where the forecast is a range."""
-    likely = forecast.likely_cost
-    if likely and forecast.cost and dollars(forecast.cost[0]) != dollars(forecast.cost[1]):
-        yield line(f"Likely about ${dollars(likely)}.")
+def _in_words(forecast: Forecast) -> str:
+    """Return how many calls are expected, and what they likely cost."""
+    if not forecast.calls[1]:
+        return "Every reply is in the reply cache: nothing is sent."
+    _, calls, *_ = _calls(forecast.lines)
+    noun = "call" if calls == "1" else "calls"
+    if forecast.cost is None:
+        return f"{calls} {noun}, at a price that is unknown."
+    if not forecast.cost[1]:
+        return f"{calls} {noun}, which cost nothing."
+    return f"Likely about ${dollars(forecast.likely_cost or forecast.cost[1])} for {calls} {noun}."
 
 
 def _most(forecast: Forecast) -> str:
@@ -181,4 +196,3 @@ def _basis(manifest: Manifest, forecast: Forecast, names: Mapping[str, str]) -> 
             rate = " in batches" if part.batched else ""
             amounts = f"${part.price.input:g} in, ${part.price.output:g} out"
             yield f"price of {part.judge}{rate}: {amounts} a million tokens{date}"
-    yield f"not counted: {NOT_COUNTED}"

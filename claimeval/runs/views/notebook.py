@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from claimeval.runs.views import Block, Entries, Line, Table, through
+from claimeval.runs.views import Block, Entries, Entry, Line, Table, through
 from claimeval.types.html import Html, element, joined, shown, table
 
 
@@ -21,42 +21,36 @@ def html(blocks: Iterable[Block]) -> Html:
 def drawn(block: Block) -> Html:
     """Return a block, all of whose cells are texts or HTML, as HTML."""
     match block:
-        case Line(parts, kind):
-            first, *others = (part for part in parts if part)
-            if kind in ("caution", "note"):
-                first, others = f"{kind.capitalize()}: ", [first, *others]
-            return element(
-                "p",
-                element("b", first) if kind not in ("text", "remark") else first,
-                *others,
-                class_=kind,
-            )
+        case Line():
+            return _line(block)
         case Entries(title, entries):
-            items = (
-                element(
-                    "li",
-                    element("b", entry.name),
-                    *(
-                        element("div", element("small", f"{name}: "), words)
-                        for name, words in entry.fields
-                    ),
-                )
-                for entry in entries
-            )
-            return joined((element("h4", title), element("ol", *items)))
-        case Table(columns=columns, rows=rows, title=title, notes=notes):
-            return joined(
-                (
-                    *([element("h4", title)] if title else ()),
-                    table(
-                        (column.name for column in columns),
-                        rows,
-                        [
-                            i
-                            for i, column in enumerate(columns)
-                            if i and column.kind in ("text", "metric")
-                        ],
-                    ),
-                    *(element("p", element("small", note)) for note in notes),
-                )
-            )
+            return joined((element("h4", title), element("ol", *map(_entry, entries))))
+        case Table():
+            return _table(block)
+
+
+def _line(line: Line) -> Html:
+    first, *others = (part for part in line.parts if part)
+    if line.kind in ("caution", "note"):
+        others.insert(0, first)
+        first = f"{line.kind.capitalize()}: "
+    bold = line.kind not in ("text", "remark")
+    return element("p", element("b", first) if bold else first, *others, class_=line.kind)
+
+
+def _entry(entry: Entry) -> Html:
+    fields = (element("div", element("small", f"{name}: "), words) for name, words in entry.fields)
+    return element("li", element("b", entry.name), *fields)
+
+
+def _table(block: Table) -> Html:
+    kinds = [column.kind for column in block.columns]
+    # The first column is to the left in every table of a notebook.
+    words = [i for i, kind in enumerate(kinds) if i and kind in ("text", "metric")]
+    return joined(
+        (
+            *([element("h4", block.title)] if block.title else ()),
+            table((column.name for column in block.columns), block.rows, words),
+            *(element("p", element("small", note)) for note in block.notes),
+        )
+    )

@@ -47,6 +47,7 @@ def _table(table: Table) -> Iterator[str]:
     columns = list(range(len(table.columns)))
     lines = [[column.name for column in table.columns], *map(list, table.rows)]
     while len(columns) > 1 and sum(_widths(lines, columns)) + 2 * len(columns) > WIDTH:
+        # Of equal ranks the last goes first: `max` takes the first that it meets.
         columns.remove(max(reversed(columns), key=lambda at: table.columns[at].rank))
     if table.title:
         yield _cut(table.title)

@@ -3,8 +3,7 @@ people beside them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from claimeval.evaluation.grade import Grades
@@ -16,8 +15,6 @@ from claimeval.runs.views import (
     Block,
     Column,
     Data,
-    Entries,
-    Entry,
     Named,
     confusion,
     heading,
@@ -27,8 +24,7 @@ from claimeval.runs.views import (
     table,
 )
 from claimeval.statistics.formatting import decimal, estimate, tally
-from claimeval.types.errors import visible
-from claimeval.types.records import SampleResult
+from claimeval.types.estimates import Estimate
 from claimeval.types.scales import Scale
 
 APART = 5
@@ -55,22 +51,7 @@ def view(
     for name, of_word in counts.items():
         yield line(Data(name), f": {tally(of_word)}")
     for question, panel in judged.items():
-        if not panel.alpha:
-            continue
-        of_first = next(iter(panel.judges.values())).words
-        shorter = short_names(list(panel.judges))
-        columns = (
-            Column(Data(question)),
-            *(Column(Data(word), "count") for word in of_first),
-            Column("unassessed"),
-        )
-        rows = [
-            (Data(shorter[name]), *member.words.values(), tally(member.unassessed) or "0")
-            for name, member in panel.judges.items()
-        ]
-        yield table(f"members/{question}", columns, rows)
-        alpha = estimate(panel.alpha.value, panel.alpha.reported)
-        yield remark(f"Krippendorff's alpha: {alpha}, {panel.alpha.n} answers")
+        yield from _members(question, panel)
     beside = []
     for one in compared:
         for name, share in (
@@ -89,38 +70,30 @@ def view(
         yield remark(Data(f"{one.rating} and {one.metric}"), differ, Data(shown), more)
 
 
-UNANSWERED = 3
-"""Questions without a relevant document that are named."""
-QUESTION = 132
-"""Characters of such a question."""
+def _members(question: str, panel: Members) -> Iterator[Block]:
+    """Yield the words of each judge of a panel, and how far they agree; nothing for one judge."""
+    if not panel.alpha:
+        return
+    of_first = next(iter(panel.judges.values())).words
+    shorter = short_names(list(panel.judges))
+    columns = (
+        Column(Data(question)),
+        *(Column(Data(word), "count") for word in of_first),
+        Column("unassessed"),
+    )
+    rows = [
+        (Data(shorter[name]), *member.words.values(), tally(member.unassessed) or "0")
+        for name, member in panel.judges.items()
+    ]
+    yield table(f"members/{question}", columns, rows)
+    alpha = estimate(panel.alpha.value, panel.alpha.reported)
+    yield remark(f"Krippendorff's alpha: {alpha}, {panel.alpha.n} answers")
 
 
-def unanswered(results: Iterable[SampleResult]) -> Iterator[Block]:
-    """Yield the first questions of which no document is relevant."""
-
-    def has_none(result: SampleResult) -> bool:
-        graded = [one.positive for one in result.whole if one.label is not None]
-        return bool(graded) and len(graded) == len(result.whole) and True not in graded
-
-    found = list(islice(filter(has_none, results), UNANSWERED))
-    if found:
-        yield Entries(
-            "First to read: no document is relevant",
-            tuple(
-                Entry(
-                    Data(one.id),
-                    (("question", Data(visible(one.sample.question or "", QUESTION))),),
-                )
-                for one in found
-            ),
-        )
-
-
-def next_step(qrels: Path, runs: str, scale: Scale) -> Iterator[Block]:
-    """Yield where the grades are, and the command that ranks runs by them."""
-    yield heading("Grades: ", Data(str(qrels)))
+def next_step(qrels: Path, runs: str, scale: Scale) -> list[str]:
+    """Return where the grades are, and the command that ranks runs by them."""
     command = f"claimeval rank {qrels} {runs} -l {scale.positive_from:g}"
-    yield line("Rank by them: ", Data(command))
+    return [f"Grades: {qrels}", f"Rank by them: {command}"]
 
 
 def grades(grades: Grades, manifest: Manifest) -> Iterator[Block]:
@@ -129,7 +102,12 @@ def grades(grades: Grades, manifest: Manifest) -> Iterator[Block]:
     names = short_names(grades.members)
     scale = question.scale
     of = f" (relevant from {scale.positive_from:g}), prompt "
-    yield line("scale ", Data(scale.name), of, Data(manifest.prompts[0].name))
+    yield line(
+        "scale ",
+        Data(scale.name),
+        of,
+        Data(manifest.prompts[0].name),
+    )
     graded = {names[judge]: counted for judge, counted in grades.members.items()}
     if len(graded) > 1:
         graded[f"panel ({manifest.panel.vote})"] = grades.counts
@@ -154,12 +132,25 @@ def grades(grades: Grades, manifest: Manifest) -> Iterator[Block]:
         yield remark(f"Krippendorff's alpha of the judges, ordinal: {value}, {alpha.n} pairs")
 
 
+def has_interval(estimate: Estimate | None) -> bool:
+    """Return whether there is an estimate with both ends."""
+    return estimate is not None and estimate.reported is not None
+
+
 AGAINST = (
     Column("pairs", "count", at="pairs"),
     Column("unassessed", "count", at="unassessed"),
     Column("kappa", "number", at="kappa.value"),
     Column("95% interval", "ends", at="kappa"),
     Column("quadratic", "number", at="kappa_quadratic.value"),
+    Column(
+        "95% interval",
+        "ends",
+        2,
+        lambda report: report.kappa_quadratic if has_interval(report.kappa_quadratic) else None,
+        sparse=True,
+        estimate="Validity.kappa_quadratic",
+    ),
     Column("binary", "number", at="kappa_binary.value"),
 )
 

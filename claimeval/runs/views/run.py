@@ -45,6 +45,7 @@ from claimeval.runs.views import (
 )
 from claimeval.runs.worst import WorstAnswer, WorstClaim
 from claimeval.statistics.formatting import (
+    DIGITS,
     decimal,
     dollars,
     interval,
@@ -112,7 +113,7 @@ def view(
     if shown.answers:
         yield Entries("First to read", tuple(map(worst_answer, shown.answers[:READ])))
     for field, means in summary.by.items():
-        yield slices(field, means)
+        yield slices(field, means, summary.units)
     yield from panel(manifest, summary)
     if summary.order_effects:
         yield from orders(summary.order_effects)
@@ -161,6 +162,8 @@ def of(overview: Overview) -> tuple[list[Line], list[Block]]:
 def cautions(manifest: Manifest, summary: Summary) -> Iterator[Line]:
     """Yield what to know before trusting the numbers; the ending says why a run stopped."""
     for note in notes(summary, manifest.short_names):
+        # The last lines of a command say why it stopped, and the same words above them would be
+        # read twice.
         if note.kind != "incomplete":
             yield Line((Sentence(note.text),), "note" if note.kind == "note" else "caution")
 
@@ -230,7 +233,7 @@ def _beyond(metric: MetricSummary, against: Part | None) -> Iterator[str]:
         )
     means = sorted(member.mean for member in metric.by_judge.values() if member.mean is not None)
     if len(metric.by_judge) > MEMBERS and means:
-        ends = interval((means[0], means[-1]), 3)
+        ends = interval((means[0], means[-1]), DIGITS)
         middle = decimal(means[len(means) // 2])
         yield f"{len(metric.by_judge)} judges alone: {ends}, median {middle}"
 
@@ -259,24 +262,32 @@ SLICES = (
 )
 
 
-def slices(field: str, means: Mapping[str, Mapping[str, Estimate]]) -> Table:
-    """Return the means of all metrics by value of a field, and what each group adds to the loss."""
+def slices(
+    field: str, means: Mapping[str, Mapping[str, Estimate]], units: Mapping[str, str]
+) -> Table:
+    """Return the means of all metrics by value of a field, and what each group adds to the loss of
+    those whose unit is a share."""
     counts = Counter[str]()
     for by_metric in means.values():
         counts.update({name: estimate.n for name, estimate in by_metric.items()})
     rows = list[tuple[Cell, ...]]()
+    estimates: list[Estimate] = []
     for value, by_metric in means.items():
         for name, mean in by_metric.items():
-            share = mean.value is not None and 0 <= mean.value <= 1
-            lost = loss(name, mean.value or 0) * mean.n / counts[name] if share else None
+            # A mean grade of 2.4 has no best value that it could be away from.
+            lost = None
+            if mean.value is not None and units[name] == "share":
+                lost = loss(name, mean.value) * mean.n / counts[name]
             rows.append((Data(value or "(none)"), Data(name), mean.value, mean, mean.n, lost))
-    repeated = chance_of_many([mean for by_metric in means.values() for mean in by_metric.values()])
+            estimates.append(mean)
+    repeated = chance_of_many(estimates)
     faults = ", ".join(name for name in counts if name in ZERO_IS_BEST)
     where = f"; where 0 is best ({faults}), to the mean" if faults else ""
-    notes = (
-        f"loss: what a group adds to one minus the mean{where}",
-        *([repeated] if repeated else ()),
-    )
+    notes = [f"loss: what a group adds to one minus the mean{where}"]
+    if all(row[-1] is None for row in rows):
+        notes = []
+    if repeated:
+        notes.append(repeated)
     return table(
         f"slices/{field}", (Column(Data(field)), *SLICES), rows, Data(f"by {field}"), notes
     )
@@ -301,15 +312,7 @@ def panel(manifest: Manifest, summary: Summary) -> Iterator[Block]:
             for both, pair in zip(who, pairs, strict=True)
         ]
         yield kappas("claims", rows, [pair.kappa for pair in pairs], PAIRS, "number")
-    for family in dict.fromkeys(preference.family for preference in found.self_preference):
-        estimates = ", ".join(
-            f"{one.metric} {signed_estimate(one.value, one.reported)}"
-            for one in found.self_preference
-            if one.family == family and one.value is not None
-        )
-        if estimates:
-            of = " for answers of the same family, compared with other judges: "
-            yield line("preference of ", Data(family), f"{of}{estimates}")
+    yield from _own_family(found)
     for judge, noise in found.noise.items():
         share = noise.variance_share
         of = (
@@ -322,6 +325,19 @@ def panel(manifest: Manifest, summary: Summary) -> Iterator[Block]:
     if found.disputes:
         yield line("The claims that divide them most:")
         yield from disputes(found.disputes, names, DISPUTES)
+
+
+def _own_family(found: PanelSummary) -> Iterator[Block]:
+    """Yield how far the judges of a family prefer its answers."""
+    for family in dict.fromkeys(preference.family for preference in found.self_preference):
+        estimates = ", ".join(
+            f"{one.metric} {signed_estimate(one.value, one.reported)}"
+            for one in found.self_preference
+            if one.family == family and one.value is not None
+        )
+        if estimates:
+            of = " for answers of the same family, compared with other judges: "
+            yield line("preference of ", Data(family), f"{of}{estimates}")
 
 
 def _rules(panel: Panel, judges: int) -> str:
@@ -392,16 +408,34 @@ def judges(found: Sequence[JudgeNumbers], names: Mapping[str, str]) -> Iterator[
     )
     if odd := next((names[judge.judge] for judge in found if judge.odd_one), None):
         yield line(Data(odd), " agrees least with the other judges")
-    for judge in found[:CONFUSIONS] if compared == "panel" else ():
+    # People are compared with each rater in tables of their own.
+    if compared == "panel":
+        yield from _confusions(found[:CONFUSIONS], names)
+    yield from _failed_calls(found, names)
+
+
+def _confusions(found: Iterable[JudgeNumbers], names: Mapping[str, str]) -> Iterator[Block]:
+    """Yield how often each judge gave another label than the panel."""
+    for judge in found:
         name = names[judge.judge]
         yield confusion(
             f"confusion/panel/{name}", Data(f"panel \\ {name}"), judge.labels, judge.confusion
         )
+
+
+def _failed_calls(found: Iterable[JudgeNumbers], names: Mapping[str, str]) -> Iterator[Block]:
+    """Yield a call of each judge for each reason why calls failed."""
     for judge in found:
         for reason, example in judge.examples.items():
             reply = visible(example.reply or example.message or "", CLAIM)
             failed = f": {judge.failed[reason]} {reason}, as in "
-            yield line(Data(names[judge.judge]), failed, Data(example.sample_id), ": ", Data(reply))
+            yield line(
+                Data(names[judge.judge]),
+                failed,
+                Data(example.sample_id),
+                ": ",
+                Data(reply),
+            )
 
 
 ORDERS = (
@@ -456,7 +490,9 @@ def blame(counts: DiagnosisCounts) -> Table:
     """Return the samples by what is to blame, retrieval or generation."""
     low = Column("contradict the gold answer", "count", sparse=not counts.correctness)
     rows = [(CELLS[cell], n, counts.contradicting[cell]) for cell, n in counts.cells.items()]
-    undefined = f"; {counts.undefined} samples lack a value" if counts.undefined else ""
+    undefined = (
+        f"; {number_of(counts.undefined, 'sample')} without a value" if counts.undefined else ""
+    )
     note = f"high: {counts.threshold:g} or more of context_recall, of faithfulness{undefined}"
     return table(
         "diagnosis",
@@ -489,8 +525,8 @@ def claims(found: ExtractionSummary) -> Iterator[Block]:
     ]
     some = f"{found.texts} of " if found.texts < found.all_texts else ""
     of = (
-        f"{found.claims} claims of {found.sentences} sentences in {some}{found.all_texts} texts"
-        f" ({found.part})"
+        f"{number_of(found.claims, 'claim')} of {number_of(found.sentences, 'sentence')} in"
+        f" {some}{number_of(found.all_texts, 'text')} ({found.part})"
     )
     yield table("claims", columns, rows, of)
     yield from map(line, map(Sentence, found.remarks))
@@ -533,23 +569,32 @@ def _lost_in_words(summary: ExtractionSummary) -> str:
     if lost:
         return f"Without a claim: {', '.join(lost)}."
     kept = [f"{what}s" for what, ratio in losses.items() if ratio.total]
-    return f"The claims have all {', '.join(kept)} of the texts." if kept else "Nothing is lost."
+    if not kept:
+        return "The texts have no statement, number, date or name that claims could lose."
+    all_kept = " and ".join(filter(None, (", ".join(kept[:-1]), kept[-1])))
+    return f"The claims have all {all_kept} of the texts."
 
 
 def extraction(
     summary: ExtractionSummary, manifest: Manifest, metrics: Mapping[str, MetricSummary]
 ) -> Iterator[Block]:
     """Yield the quality of claims by their words, and beside claims by people."""
-    of = f": {summary.claims:,} claims ({manifest.settings['claims']})"
+    claims_of = f": {number_of(summary.claims, 'claim')} ({manifest.settings['claims']})"
+    texts = f"{number_of(summary.sentences, 'sentence')}, {number_of(summary.texts, 'text')}"
     subject = Data(Path(manifest.data.path or "data").name)
-    yield heading(subject, f"{of} of {summary.sentences:,} sentences, {summary.texts:,} texts")
+    yield heading(subject, f"{claims_of} of {texts}")
     yield line(_lost_in_words(summary))
     yield from claims(summary)
     if summary.people:
         precision, recall, f1, size = (metrics[name] for name in GOLD_METRICS)
         note = f"{decimal(size.mean, 2)} claims per gold claim"
         row = "against gold claims", precision.mean, recall.mean, f1.mean, f1
-        yield table("gold", (Column(""), *GOLD), [row], notes=(note,))
+        yield table(
+            "gold",
+            (Column(""), *GOLD),
+            [row],
+            notes=(note,),
+        )
 
 
 def worst(claim: WorstClaim) -> Entry:
@@ -574,9 +619,11 @@ def worst_answer(one: WorstAnswer) -> Entry:
     """Return an answer with bad ratings."""
     rated = ", ".join(f"{name} {word}" for name, word in one.ratings.items())
     why = f": {visible(one.explanation, TEXT)}" if one.explanation else ""
-    texts = {"question": one.question, "answer": one.answer}
+    texts = {"question": one.question}
+    if one.answer != one.question:  # a metric that is about no answer shows the question alone
+        texts["answer"] = one.answer
     shown = ((name, Data(visible(text, TEXT))) for name, text in texts.items())
-    return Entry(Data(one.sample_id), (*shown, ("rating", Data(f"{rated}{why}"))))
+    return Entry(Data(one.sample_id), (*shown, ("value", Data(f"{rated}{why}"))))
 
 
 COSTS = (
@@ -588,7 +635,7 @@ COSTS = (
     Column("of it cached", "count", 2, sparse=True),
     Column("tokens out", "count"),
     Column("verdicts", "count", 3, sparse=True),
-    Column("worth", "dollars"),
+    Column("cost of replies", "dollars"),
     Column("a thousand verdicts", "dollars", 1, sparse=True),
 )
 
@@ -613,7 +660,7 @@ def is_free(cost: RunCost | None) -> bool:
 
 
 def costs(cost: RunCost | None, names: Mapping[str, str]) -> Table | None:
-    """Return questions, tokens and worth by judge and step, and the worth of a thousand verdicts;
+    """Return questions, tokens and cost by judge and step, and the cost of a thousand verdicts;
     None if free."""
     if cost is None or is_free(cost):
         return None
@@ -647,12 +694,12 @@ def cheaper(cost: RunCost) -> str:
         return ""
     return (
         f" Cheaper: --claims-per-call auto, {percent(cost.fewer_prompt_tokens)} fewer tokens in, if"
-        " the model bears it (claimeval doctor --judge says so)."
+        " the model can handle it (claimeval doctor --judge tests that)."
     )
 
 
-def worth(cost: RunCost | None) -> str:
-    """Return what all replies of a run are worth, in a sentence; empty if they are free."""
+def cost_of_replies(cost: RunCost | None) -> str:
+    """Return the cost of all replies of a run, in a sentence; empty if they are free."""
     if cost is None or is_free(cost):
         return ""
     total = cost.total

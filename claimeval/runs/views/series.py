@@ -23,7 +23,7 @@ from claimeval.runs.views import (
     table,
 )
 from claimeval.runs.views.comparison import by_chance, changes
-from claimeval.statistics.formatting import decimal, p_value
+from claimeval.statistics.formatting import DIGITS, decimal, digits_of, p_value
 from claimeval.types.estimates import Estimate
 
 COLUMNS = (
@@ -32,7 +32,7 @@ COLUMNS = (
     Column("mean", "number"),
     Column("95% interval", "ends"),
     Column("change", "signed"),
-    Column("95% interval", "signed_ends"),
+    Column("95% interval", "signed_ends", estimate="RunStep.difference"),
     Column("p (Holm)", "p"),
     Column("up", "count", 1),
     Column("down", "count", 1),
@@ -86,7 +86,7 @@ def _against_baseline(runs: Series) -> Table:
         Column("baseline", "number", at=at("a")),
         Column("last", "number", at=at("b")),
         Column("change", "signed", at=lambda track: getattr(difference(track), "value", None)),
-        Column("95% interval", "signed_ends", at=difference),
+        Column("95% interval", "signed_ends", at=difference, estimate="RunStep.difference"),
         Column("p (Holm)", "p", 2, at("p_adjusted")),
         *([trend] if several else ()),
     )
@@ -111,11 +111,12 @@ class _Move(NamedTuple):
 
     size: float | None
     p: float
+    digits: int
 
     @classmethod
-    def of(cls, size: float | None = None, p: float | None = None) -> _Move:
+    def of(cls, change: Estimate, p: float | None) -> _Move:
         """Return a movement; one that was not tested may be chance."""
-        return cls(size, 1.0 if p is None else p)
+        return cls(change.value, 1.0 if p is None else p, digits_of(change.reported))
 
     @property
     def sure(self) -> bool:
@@ -126,14 +127,16 @@ class _Move(NamedTuple):
     def words(self) -> str:
         """Where it moves, and how far."""
         size = self.size or 0.0
-        return f"{'rises' if size > 0 else 'falls'} {decimal(abs(size))}"
+        return f"{'rises' if size > 0 else 'falls'} {decimal(abs(size), self.digits)}"
 
 
 def _move(runs: Series, track: MetricSeries) -> _Move:
     against = track.against[runs.last]
     if len(runs.runs) > 2:
-        return _Move.of(track.trend.slope.value, track.trend.p_adjusted)
-    return _Move.of(against.difference.value, against.p_adjusted) if against else _Move.of()
+        return _Move.of(track.trend.slope, track.trend.p_adjusted)
+    if not against:
+        return _Move(None, 1.0, DIGITS)
+    return _Move.of(against.difference, against.p_adjusted)
 
 
 def in_words(runs: Series) -> str:
@@ -211,7 +214,12 @@ def _changed(metric: MetricSeries, shown: int) -> Iterator[Block]:
 
 def settings(runs: Series) -> Iterator[Block]:
     """Yield the settings that changed, by step."""
-    for before, after, changed in zip(runs.runs, runs.runs[1:], runs.settings, strict=False):
+    for before, after, changed in zip(
+        runs.runs,
+        runs.runs[1:],
+        runs.settings,
+        strict=False,
+    ):
         yield from (
             remark(Data(before), " to ", Data(after), ": ", Data(setting)) for setting in changed
         )

@@ -18,9 +18,9 @@ from benchmarks.loopback import ThreadHandle, claim_judge
 from benchmarks.loopback.judge import Body, Reply, text_of
 from claimeval.api.claims import rejudge
 from claimeval.api.run import Run
+from claimeval.evaluation.rebuilder import Rebuilder
 from claimeval.judging import prompts as prompting
 from claimeval.report import forms
-from claimeval.report.packing import Rebuilder
 from claimeval.runs.directory import load_manifest
 from claimeval.types.errors import UsageError
 from claimeval.types.options import PanelOptions
