@@ -14,6 +14,13 @@ from claimeval.types.bundled import bundled
 from tests.command_line import call
 
 Rows = list[dict[str, Any]]
+EXPERIMENT = """\
+data: answers.jsonl
+metrics: [faithfulness]
+judges: openai:gpt-5-mini
+grid: {assess_prompt: [three_way, binary]}
+"""
+SERIES = tuple(f"2026-0{month}" for month in range(4, 9))
 COPIES = ("answers.jsonl", "candidate.jsonl", "data.jsonl", "september.jsonl", "october.jsonl")
 """Names under which pages have answers."""
 TRACES = 2_400
@@ -33,18 +40,42 @@ def write(folder: Path) -> None:
     lines(folder / "gold.jsonl", ({"id": row["id"], "text": row["answer"]} for row in rows))
     _labels(folder, read(folder / "labels.jsonl"), rows)
     _logs(folder, rows)
+    _claims(folder, rows)
+    _report(folder)
     _retrieval(folder, rows)
     _other_tools(folder, rows)
 
 
 def runs(folder: Path, environment: dict[str, str]) -> None:
     """Make the runs that a page compares or reads."""
-    for name in ("a", "main", "before", "2026-09", "2026-10", "2026-11"):
+    for name in (
+        "a",
+        "main",
+        "before",
+        "first",
+        "second",
+        *SERIES,
+        "2026-09",
+        "2026-10",
+        "2026-11",
+    ):
         _judge(folder, "answers.jsonl", f"runs/{name}", environment)
     for name in ("b", "branch", "after"):
         _judge(folder, "few.jsonl", f"runs/{name}", environment)
+    out = ("--out", "experiments/judges", "-q")
+    call("experiment", "prompts.yaml", *out, folder=folder, exits=0, **environment)
+    call("demo", "-q", "--out", "runs/demo", folder=folder, exits=0, **environment)
     call("cache", "export", "shared.jsonl", folder=folder, exits=0, **environment)
-    call("annotate", "runs/a", "--n", 60, folder=folder, stdin="y\n" * 80, exits=0, **environment)
+    call(
+        "annotate",
+        "runs/a",
+        "--n",
+        60,
+        folder=folder,
+        stdin="y\ny\nn\n" * 30,
+        exits=0,
+        **environment,
+    )
 
 
 def _judge(folder: Path, data: str, out: str, environment: dict[str, str]) -> None:
@@ -87,25 +118,47 @@ def _labels(folder: Path, labels: Rows, rows: Rows) -> None:
         ratings.writerows(
             [row["id"], number % 5, number % 4, number % 3] for number, row in enumerate(rows)
         )
-    pairs = [
-        {
-            "id": row["id"],
-            "question": row["question"],
-            "responses": [{"f1": number % 3 / 3}, {"f1": number % 4 / 4}],
-            "human": {"overall": number % 5},
-        }
-        for number, row in enumerate(rows)
+    pairs = []
+    for number, row in enumerate(rows):
+        scores = [number % 3 / 3, number % 4 / 4]
+        responses = {"f1": scores, "ragchecker": scores}
+        human = {"overall": number % 5}
+        known = {"id": row["id"], "question": row["question"]}
+        pairs.append({**known, "responses": responses, "human": human})
+    lines(folder / "pairs.jsonl", pairs)
+
+
+def _claims(folder: Path, rows: Rows) -> None:
+    """Answers with claims of their own, chats, reference contexts, and prompts."""
+    said = [row["answer"].split(". ") for row in rows]
+    with_claims = [
+        {**row, "claims": [{"text": text} for text in texts], "human_claims": texts}
+        for row, texts in zip(rows, said, strict=True)
     ]
-    lines(
-        folder / "pairs.jsonl",
-        (
-            {
-                **row,
-                "responses": {"f1": [side["f1"] for side in row["responses"]]},
-            }
-            for row in pairs
-        ),
-    )
+    lines(folder / "claims.jsonl", with_claims)
+    matched = [{**row, "reference_contexts": row["contexts"][:1]} for row in rows]
+    lines(folder / "references.jsonl", matched)
+    turns = [
+        {"role": "user", "content": "Who designed the tower?"},
+        {"role": "assistant", "content": "Ana Lind did."},
+        {"role": "user", "content": "And how high is it?"},
+        {"role": "tool", "content": "The tower is 63 metres high."},
+        {"role": "assistant", "content": "Ana Lind's tower is 63 m high."},
+    ]
+    lines(folder / "chats.jsonl", [{"messages": turns}])
+    (folder / "my").mkdir()
+    for step, name in (("extract/atomic", "my/atomic.j2"), ("assess/three_way", "my/strict.j2")):
+        shown = call("prompts", "show", step, folder=folder, exits=0).stdout
+        (folder / name).write_text(shown, encoding="utf-8")
+    shutil.copy(folder / "my" / "strict.j2", folder / "base.j2")
+    (folder / "prompts.yaml").write_text(EXPERIMENT, encoding="utf-8")
+
+
+def _report(folder: Path) -> None:
+    """A report that cites a source."""
+    (folder / "sources").mkdir()
+    (folder / "sources" / "tower.md").write_text("The tower is 63 metres high.\n")
+    (folder / "report.md").write_text("The tower is 63 metres high [1].\n\n[1]: tower.md\n")
 
 
 def _logs(folder: Path, rows: Rows) -> None:
@@ -184,6 +237,10 @@ def _retrieval(folder: Path, rows: Rows) -> None:
         (folder / name).write_text(judgments, encoding="utf-8")
     for name in ("marks-ada.qrels", "marks-ben.qrels"):
         (folder / name).write_text(judgments, encoding="utf-8")
+    means = "".join(f"{row['id']} map 0.5 0.2\n" for row in rows)
+    (folder / "means.txt").write_text(means, encoding="utf-8")
+    for name, line in (("qrels.dev.tsv", "{0}\t0\t{0}\t1\n"), ("run.dev.tsv", "{0}\t{0}\t1\n")):
+        (folder / name).write_text("".join(map(line.format, range(5))), encoding="utf-8")
     relevant = {row["id"]: _gold(row) for row in rows}
     (folder / "qrels.json").write_text(json.dumps(relevant), encoding="utf-8")
     ranked = {query: dict.fromkeys(grades, 1.0) for query, grades in relevant.items()}
@@ -232,11 +289,26 @@ def _other_tools(folder: Path, rows: Rows) -> None:
                 "input": row["question"],
                 "actual_output": row["answer"],
                 "retrieval_context": [context["text"] for context in row["contexts"]],
-                "claims": [{"claim": row["answer"], "verdict": "yes"}],
+                "claims": [{"claim": row["answer"], "verdict": "yes", "reason": None}],
+                "evaluationModel": "gpt-5-mini",
             }
             for row in rows
         ),
     )
+    statements = {
+        "statements": [{"statement": "It is high.", "reason": "it says so", "verdict": 1}]
+    }
+    traces = {"faithfulness": {"n_l_i_statement_prompt": {"output": statements}}}
+    judged = [
+        {
+            "user_input": row["question"],
+            "response": row["answer"],
+            "retrieved_contexts": [context["text"] for context in row["contexts"]],
+            "traces": traces,
+        }
+        for row in rows
+    ]
+    (folder / "ragas.json").write_text(json.dumps(judged), encoding="utf-8")
     lines(
         folder / "judged.jsonl",
         (
@@ -257,8 +329,4 @@ def _other_tools(folder: Path, rows: Rows) -> None:
         "forms: [first_word]\nhuman_label: human\n",
         encoding="utf-8",
     )
-    (folder / "experiment.yaml").write_text(
-        "data: answers.jsonl\nmetrics: [faithfulness]\njudges: openai:gpt-5-mini\n"
-        "grid: {assess_prompt: [three_way, binary]}\n",
-        encoding="utf-8",
-    )
+    (folder / "experiment.yaml").write_text(EXPERIMENT, encoding="utf-8")

@@ -1,4 +1,5 @@
-"""Every block that README, the guides and the help of commands print runs, and prints what it says.
+"""Every block that README, the guides, the reference and the help of commands print runs, and
+prints what it says.
 
 A page runs from its first block to its last in one folder, in which `page_files` has put the files
 that pages name, with a judge on loopback. `<!-- file: NAME -->` before a block makes it that file.
@@ -9,16 +10,21 @@ a Ray cluster:".
 from __future__ import annotations
 
 import contextlib
+import csv
 import doctest
 import io
+import itertools
+import os
 import re
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.request import urlopen
 
 import click
 import pytest
@@ -26,6 +32,7 @@ import pytest
 import claimeval as ce
 from benchmarks.loopback import serve_in_thread
 from claimeval.cli.main import app, commands
+from claimeval.testing import serve
 from tests import page_files, page_judge
 from tests.command_line import call, folded
 
@@ -42,13 +49,24 @@ GUIDES = (
     "retrieval",
     "scale",
 )
-PAGES = ("README.md", "docs/index.md", *(f"docs/{name}.md" for name in GUIDES))
-RUN = ("console", "python")
+ELSEWHERE = ("hosts",)
+"""Pages of the reference whose blocks another test runs: `test_docs_judges`, against each host."""
+REFERENCE = sorted(path.stem for path in (ROOT / "docs" / "reference").glob("*.md"))
+PAGES = (
+    "README.md",
+    "docs/index.md",
+    *(f"docs/{name}.md" for name in GUIDES),
+    *(f"docs/reference/{name}.md" for name in REFERENCE if name not in ELSEWHERE),
+)
+RUN = ("console", "sh", "bash", "python")
 DEPENDENCY = re.compile(
     r"""(?:pip3? install|uv add|uv pip install|dependencies\s*=|requires\s*=)[^\n]*"""
 )
 UNRUN = ("view", "push", "batch cancel", "perplexity", "reward")
-"""Commands that serve until they are stopped, or need a platform or the weights of a model."""
+"""Commands that serve until they are stopped, or need a platform or the weights of a model. Their
+examples have tests of their own below."""
+GIVEN = ".given"
+"""Marks a run that a page begins with."""
 KEYS = "y\n" * 300
 """What a person types who labels."""
 
@@ -109,6 +127,8 @@ def template(environment: dict[str, str], tmp_path_factory: pytest.TempPathFacto
     folder = tmp_path_factory.mktemp("pages")
     page_files.write(folder)
     page_files.runs(folder, environment)
+    for run in (*(folder / "runs").iterdir(), *(folder / "experiments").iterdir()):
+        (run / GIVEN).touch()
     return folder
 
 
@@ -132,35 +152,75 @@ def runs(line: str) -> bool:
 
 def run_command(line: str, folder: Path) -> tuple[int, str]:
     """Run a line of a page; the exit code, and what it printed."""
-    if re.search(r"[|>&;]|\$\(", re.sub(r"'[^']*'|\"[^\"]*\"", "", line)):
+    if re.search(r"[|>&;*[]|\$\(", re.sub(r"'[^']*'|\"[^\"]*\"", "", line)):
         name = f"{shlex.quote(sys.executable)} -m claimeval"
         shell = re.sub(r"(^|[|;&(] *)claimeval(?= )", rf"\1{name}", line)
         done = subprocess.run(
-            ["bash", "-c", shell], cwd=folder, capture_output=True, text=True, timeout=120
+            ["bash", "-c", shell],
+            cwd=folder,
+            env=os.environ | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"},
+            capture_output=True,
+            text=True,
+            timeout=120,
         )
         return done.returncode, done.stdout + done.stderr
-    name, *arguments = shlex.split(line)
-    if name == "pytest":
+    name, *arguments = shlex.split(line, comments=True)
+    if name != "claimeval":
+        runner = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider"]
         done = subprocess.run(
-            [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *arguments],
+            [*(runner if name == "pytest" else [name]), *arguments],
             cwd=folder,
             capture_output=True,
             text=True,
             timeout=120,
         )
         return done.returncode, done.stdout + done.stderr
-    assert name == "claimeval", f"not a command of claimeval: {line}"
     called = call(*arguments, folder=folder, exits=None, stdin=KEYS)
     return called.returncode, called.stdout + called.stderr
 
 
+def commands_of(block: Block) -> Iterator[tuple[str, str]]:
+    """The commands of a block, and what it shows below each: in a script nothing."""
+    text = re.sub(r"\\\n\s*", "", block.text)
+    if block.kind == "console":
+        for command in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
+            line, _, shown = command.partition("\n")
+            yield line, shown
+        return
+    for line in text.splitlines():
+        if line and not line.startswith("#"):
+            yield line, ""
+
+
+def make_room(line: str, folder: Path) -> None:
+    """Remove the run that the pages begin with where a command writes one of its own."""
+    for name in re.findall(r"(?:--out|-o) ([\w/-]+)", line):
+        if (folder / name / GIVEN).exists():
+            shutil.rmtree(folder / name)
+
+
+def fill_in(line: str, folder: Path) -> None:
+    """Fill in the labels of a sheet that a command wrote, as a person does."""
+    for name in re.findall(r"--export (\S+\.csv)", line):
+        with (folder / name).open(encoding="utf-8", newline="") as file:
+            rows = list(csv.DictReader(file))
+        with (folder / name).open("w", encoding="utf-8", newline="") as file:
+            sheet = csv.DictWriter(file, list(rows[0]))
+            sheet.writeheader()
+            labels = itertools.cycle(("supported", "supported", "not_found"))
+            sheet.writerows(
+                {**row, "label": label} for row, label in zip(rows, labels, strict=False)
+            )
+
+
 def console(block: Block, folder: Path) -> Iterator[str]:
     """Run the commands of a block; what is otherwise than printed."""
-    for command in re.split(r"^\$ ", block.text, flags=re.MULTILINE)[1:]:
-        line, _, shown = re.sub(r"\\\n\s*", "", command).partition("\n")
+    for line, shown in commands_of(block):
         if line.startswith("export ") or not runs(line):
             continue
+        make_room(line, folder)
         code, output = run_command(line, folder)
+        fill_in(line, folder)
         printed = iter([*folded(output), f"exit code {code}"])
         yield from (
             f"line {block.line}: {line}: not printed: {text}"
@@ -215,7 +275,7 @@ def test_every_block_of_a_page_runs_and_prints_what_it_says(page: str, folder: P
             path.write_text(block.text, encoding="utf-8")
         elif block.needs or block.kind not in RUN:
             continue
-        elif block.kind == "console":
+        elif block.kind != "python":
             wrong += console(block, folder)
         else:
             wrong += python(block, known, page)
@@ -268,6 +328,84 @@ def test_examples_of_help_run(line: str, folder: Path) -> None:
         assert [run_command(f"{local} {number}/2", folder)[0] for number in (1, 2)] == [0, 0]
     code, output = run_command(line, folder)
     assert code == 0, output[-800:]
+
+
+def example_of(command: str) -> list[list[str]]:
+    """The examples of a command, as words."""
+    return [shlex.split(line)[1:] for line in EXAMPLES.values() if f"claimeval {command} " in line]
+
+
+@pytest.mark.parametrize("words", example_of("view"), ids=" ".join)
+def test_examples_of_view_serve_the_runs_until_they_are_stopped(
+    words: list[str], folder: Path
+) -> None:
+    # Where the tests run in the background of a shell, SIGINT is ignored, and so it would be in
+    # the viewer.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    with subprocess.Popen(
+        [sys.executable, "-u", "-m", "claimeval", *words, "--port", "0"],
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    ) as viewer:
+        signal.signal(signal.SIGINT, before)
+        try:
+            assert viewer.stdout
+            printed = iter(viewer.stdout.readline, "")
+            address = next(url for line in printed for url in re.findall(r"http://\S+", line))
+            with urlopen(address.rstrip(".,"), timeout=30) as page:
+                assert "<title>" in page.read().decode()
+            viewer.send_signal(signal.SIGINT)
+            assert viewer.wait(timeout=30) == 0
+        finally:
+            viewer.kill()
+
+
+def test_examples_of_push_reach_a_server(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LANGFUSE_PUBLIC_KEY", "not-a-key")
+    monkeypatch.setenv("LANGFUSE_SECRET_KEY", "not-a-key")
+    rows = page_files.read(folder / "answers.jsonl")
+    traced = [{**row, "metadata": {"trace_id": f"{n:032x}"}} for n, row in enumerate(rows, 1)]
+    shutil.rmtree(folder / "runs" / "a")
+    ce.score(traced, judges="local:lexical", metrics="faithfulness", out=folder / "runs" / "a")
+    requests: list[str] = []
+
+    def respond(path: str, headers: Mapping[str, str], content: bytes) -> tuple[int, bytes]:
+        requests.append(path)
+        return 200, b"{}"
+
+    with serve(respond) as url:
+        for words in example_of("push"):
+            line = shlex.join(words).replace("http://localhost:4318", url.removesuffix("/v1"))
+            code, output = run_command(f"claimeval {line}", folder)
+            assert code == 0, output
+            assert "scores 2" in output
+    assert set(requests) == {"/v1/logs"}
+
+
+def test_examples_of_local_models_run_with_small_weights(folder: Path, tmp_path: Path) -> None:
+    pytest.importorskip("torch", reason="needs the extra local")
+    pytest.importorskip("transformers", reason="needs the extra local")
+    from tests.providers.local import tiny_models
+
+    models = {
+        "perplexity": tiny_models.t5(tmp_path / "t5"),
+        "reward": tiny_models.classifier(tmp_path / "reward", ["LABEL_0"], kind="deberta-v2"),
+    }
+    for command, weights in models.items():
+        for words in example_of(command):
+            kept = words[: words.index("--model")] if "--model" in words else words
+            line = shlex.join([*kept, "--model", str(weights), "--device", "cpu", "--limit", "3"])
+            code, output = run_command(f"claimeval {line}", folder)
+            assert code == 0, output
+            assert "Run: runs/" in output
+
+
+def test_the_example_of_batch_cancel_names_the_batches_that_there_are(folder: Path) -> None:
+    for words in example_of("batch cancel"):
+        code, output = run_command(f"claimeval {shlex.join(words)}", folder)
+        assert (code, "`claimeval batch list` shows them" in output) == (2, True)
 
 
 def test_dependencies_that_pages_print_name_this_package() -> None:

@@ -70,7 +70,17 @@ def page(name: str) -> Page:
         " trusted-types 'none'"
     )
     head, *rest = _PART.split((FOLDER / f"{name}.html").read_text(encoding="utf-8"))
-    parts = {"buttons": "", "head": head, **dict(zip(rest[::2], rest[1::2], strict=True))}
+    parts = {
+        "buttons": "",
+        "head": head,
+        **dict(
+            zip(
+                rest[::2],
+                rest[1::2],
+                strict=True,
+            )
+        ),
+    }
     html = (FOLDER / "frame.html").read_text(encoding="utf-8")
     for mark, text in parts.items():
         html = html.replace(f"<!--{mark}-->\n", text)
@@ -116,6 +126,7 @@ def _add(name: str, modules: dict[str, str], importing: tuple[str, ...]) -> None
         lambda match: f"const {match[1].replace(' as ', ': ')} = $_{match[2]};\n", source
     )
     exported = ", ".join(name for _, name in _EXPORT.findall(code))
+    # Comments would be a fifth of the script in every page.
     code = _COMMENT.sub("", _EXPORT.sub(r"\1", code))
     if other := re.search(r"^(?:import|export)\b.*", code, re.MULTILINE):
         raise ValueError(f"{name}.js: this import or export cannot be bundled: {other[0]}")

@@ -14,10 +14,18 @@ import re
 import unicodedata
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from html import escape
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
-from claimeval.statistics.formatting import decimal, interval, percent, signed, signed_interval
+from claimeval.statistics.formatting import (
+    decimal,
+    digits_of,
+    interval,
+    percent,
+    signed,
+    signed_interval,
+)
 from claimeval.types.errors import UsageError, visible
 
 BLUE = "#0072b2"
@@ -96,7 +104,14 @@ class Picture(NamedTuple):
         """The content of an `.svg` file, which follows the light or dark theme of the system."""
         dark = f"svg{{color:{DARK_INK}}}.paper{{fill:{DARK_PAPER}}}"
         style = f"<style>@media (prefers-color-scheme:dark){{{dark}}}</style>"
-        paper = _tag("rect", width=self.width, height=self.height, fill=PAPER, class_="paper")
+        # The element has no background of its own, and a dark window would show dark text on dark.
+        paper = _tag(
+            "rect",
+            width=self.width,
+            height=self.height,
+            fill=PAPER,
+            class_="paper",
+        )
         return self._element(self._words() + style + paper + self.body, color=INK) + "\n"
 
     def save(self, target: Path) -> None:
@@ -163,18 +178,27 @@ def beside(title: str, pictures: Sequence[Picture], across: int = 3) -> Picture:
     return Picture(title, tuple(descriptions), width, height, "".join(parts))
 
 
-def forest(marks: Sequence[Mark], title: str, label: str, *, width: float = WIDTH) -> Picture:
+def forest(
+    marks: Sequence[Mark],
+    title: str,
+    label: str,
+    *,
+    beside: Sequence[Mark] = (),
+    width: float = WIDTH,
+) -> Picture:
     """Draw a forest plot: one difference with its interval per row, and a line at 0.
 
     Args:
         marks: The differences. Filled marks have an interval that excludes 0.
         title: Title of the chart.
         label: Label of the axis, with its unit.
+        beside: The differences of pictures beside it, which have the same axis, so that lengths
+            can be compared.
         width: Width in points.
     """
     descriptions = [_value_in_words(mark, signs=True) for mark in marks]
     written = [_written(mark, signs=True) for mark in marks]
-    return _rows(marks, title, label, descriptions, written, 0.0, width)
+    return _rows(marks, title, label, descriptions, written, 0.0, width, beside)
 
 
 def slices(
@@ -228,13 +252,9 @@ def trend(
         systems: The system of each run; each has a line of its own. Empty for one system.
         width: Width in points.
     """
-    descriptions = [_value_in_words(mark) for mark in marks]
+    descriptions = _runs_in_words(marks, changes, systems)
     ordered = sorted(changes.items())
-    for place, word in ordered:
-        descriptions[place] += f", here changed: {word}"
     keys = list(dict.fromkeys(systems))
-    for place, system in enumerate(systems):
-        descriptions[place] = f"{system}, {descriptions[place]}"
     names = [_fitting(mark.name, 16) for mark in marks]
     left = 52.0
     right = width - 16
@@ -266,7 +286,7 @@ def trend(
         )
     colors, curves = _trend_lines(marks, at, y, systems, breaks)
     parts += curves
-    turned = max(map(_cells, names), default=0) * LETTER > step - 10
+    turned = _longest(names) * LETTER > step - 10
     parts += _names_below(at, names, bottom + 16, step, width, turned=turned)
     for place, (x, mark) in enumerate(zip(at, marks, strict=True)):
         parts.append(
@@ -274,8 +294,14 @@ def trend(
                 x, y, mark, descriptions[place], colors[place], 5.5 if place == baseline else 4
             )
         )
-    below = 0.75 * LETTER * max(map(_cells, names), default=0) + 20 if turned else 26
-    return Picture(title, tuple(descriptions), width, round(bottom + below), "".join(parts))
+    below = 0.75 * LETTER * _longest(names) + 20 if turned else 26
+    return Picture(
+        title,
+        tuple(descriptions),
+        width,
+        round(bottom + below),
+        "".join(parts),
+    )
 
 
 def _trend_lines(
@@ -338,7 +364,15 @@ def _keys(keys: Sequence[str], left: float, right: float) -> Iterator[str]:
 
 
 def _change(x: float, top: float, bottom: float, number: str) -> list[str]:
-    line = _line(x, top - 4, x, bottom, stroke=ORANGE, stroke_dasharray="4 3", class_="change")
+    line = _line(
+        x,
+        top - 4,
+        x,
+        bottom,
+        stroke=ORANGE,
+        stroke_dasharray="4 3",
+        class_="change",
+    )
     return [line, _text(x, top - 8, number, "middle", font_weight=600)]
 
 
@@ -352,14 +386,19 @@ def _names_below(
     turned: bool,
 ) -> list[str]:
     """Write names below an axis, as many of them as there is room for, with the last."""
+    # Turned names of 12 points need 14 beside each other.
     every = math.ceil(14 / step) if step < 14 else 1
     parts: list[str] = []
     for place, (x, name) in enumerate(zip(at, names, strict=True)):
         if (len(names) - 1 - place) % every:
             continue
-        # The last name may be wider than the space to the right of its mark.
-        middle = min(x, width - 8 - LETTER * _cells(name) / 2)
-        parts.append(_turned(x, y, name) if turned else _text(middle, y, name, "middle"))
+        if turned:
+            transform = f"translate({x + 4:g} {y - 4:g}) rotate(-45)"
+            parts.append(_text(0, 0, name, "end", transform=transform))
+        else:
+            # The last name may be wider than the space to the right of its mark.
+            middle = min(x, width - 8 - LETTER * _cells(name) / 2)
+            parts.append(_text(middle, y, name, "middle"))
     return parts
 
 
@@ -387,45 +426,58 @@ def lines(
     left = 52.0
     right = width - 20
     bottom = top + 220
-    x = _axis((xs[0], xs[-1]), left, right, log=log, pad=False)
-    y = _axis(_ends([mark for curve in curves for _, mark in curve.points]), bottom, top)
+    x = _axis(
+        (xs[0], xs[-1]),
+        left,
+        right,
+        log=log,
+        pad=False,
+    )
+    y = _axis(
+        _ends([mark for curve in curves for _, mark in curve.points]),
+        bottom,
+        top,
+    )
     parts = [
         _heading(title, width),
         _x_axis(x, top, bottom, x_label, xs if len(xs) <= 8 or log else None),
     ]
     parts.append(_y_axis(y, left, right, y_label))
-    descriptions = []
+    descriptions: list[str] = []
     for number, curve in enumerate(curves):
         color = SERIES[number % len(SERIES)]
         dash = DASHES[number % len(DASHES)]
-        drawn = [
-            (x(over), mark, mark.value) for over, mark in curve.points if mark.value is not None
-        ]
+        key = 36 + 18 * number
         parts += [
-            _line(
-                left,
-                36 + 18 * number,
-                left + 30,
-                36 + 18 * number,
-                stroke=color,
-                stroke_width=2.5,
-                dash=dash,
-            ),
+            _line(left, key, left + 30, key, stroke=color, stroke_width=2.5, dash=dash),
             _text(
                 left + 38,
-                40 + 18 * number,
+                key + 4,
                 _fitting(curve.name, int((width - left - 60) / LETTER)),
                 class_="key",
             ),
-            _band(y, [(over, *mark.interval) for over, mark, _ in drawn if mark.interval], color),
-            _curve([(over, y(value)) for over, _, value in drawn], color, dash),
         ]
+        hints: list[str] = []
         for over, mark in curve.points:
             hint = _value_in_words(mark)
-            descriptions.append(f"{curve.name}, {x_label} {over:g}, {hint}" if hint else "")
-            if mark.value is not None:
-                parts.append(_dot(x(over), y(mark.value), 2.5, color, descriptions[-1], "mark"))
+            hints.append(f"{curve.name}, {x_label} {over:g}, {hint}" if hint else "")
+        descriptions += hints
+        parts += _drawn_curve(curve, (x, y), color, dash, hints)
     return Picture(title, tuple(descriptions), width, bottom + 44, "".join(parts))
+
+
+def _drawn_curve(
+    curve: Curve, axes: tuple[_Axis, _Axis], color: str, dash: str, hints: Sequence[str]
+) -> Iterator[str]:
+    """Yield the band, the line and the points of a curve."""
+    x, y = axes
+    drawn = [(x(over), mark, mark.value) for over, mark in curve.points if mark.value is not None]
+    spread = [(over, *mark.interval) for over, mark, _ in drawn if mark.interval]
+    yield _band(y, spread, color)
+    yield _curve([(over, y(value)) for over, _, value in drawn], color, dash)
+    for (over, mark), hint in zip(curve.points, hints, strict=True):
+        if mark.value is not None:
+            yield _dot(x(over), y(mark.value), 2.5, color, hint, "mark")
 
 
 def bars(
@@ -447,7 +499,12 @@ def bars(
     right = width - 16
     bottom = 272.0
     y = _axis((-reach, reach), bottom, top)
-    x = _axis((0, max(len(falling), 1)), left, right, pad=False)
+    x = _axis(
+        (0, max(len(falling), 1)),
+        left,
+        right,
+        pad=False,
+    )
     higher = sum(value > 0 for value in falling)
     lower = sum(value < 0 for value in falling)
     summary = f"higher: {higher}, lower: {lower}, of {len(falling)}"
@@ -476,6 +533,28 @@ def bars(
     )
 
 
+def _runs_in_words(
+    marks: Sequence[Mark], changes: Mapping[int, str], systems: Sequence[str]
+) -> list[str]:
+    """Return the value of each run in words, with its system and what changed."""
+    descriptions = [_value_in_words(mark) for mark in marks]
+    for place, word in changes.items():
+        descriptions[place] += f", here changed: {word}"
+    for place, system in enumerate(systems):
+        descriptions[place] = f"{system}, {descriptions[place]}"
+    return descriptions
+
+
+def pareto_front(points: Iterable[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Return the points without another that is at most as far right and at least as high, from
+    left to right."""
+    best: list[tuple[float, float]] = []
+    for over, value in sorted(points, key=lambda point: (point[0], -point[1])):
+        if not best or value > best[-1][1]:
+            best.append((over, value))
+    return best
+
+
 def points(
     marks: Sequence[tuple[float, Mark]],
     title: str,
@@ -501,7 +580,11 @@ def points(
     right = width - 16
     top = 34.0
     bottom = 294.0
-    x = _axis((0, max((over for over, _, _ in drawn), default=1) or 1), left, right)
+    x = _axis(
+        (0, max((over for over, _, _ in drawn), default=1) or 1),
+        left,
+        right,
+    )
     y = _axis(_ends([mark for _, mark, _ in drawn]), bottom, top)
     parts = [
         _heading(title, width),
@@ -509,17 +592,36 @@ def points(
         _y_axis(y, left, right, y_label),
     ]
     if front:
-        best: list[tuple[float, float]] = []
-        for over, _, value in sorted(drawn, key=lambda point: (point[0], -point[2])):
-            if not best or value > best[-1][1]:
-                best.append((over, value))
-        parts.append(_curve([(x(over), y(value)) for over, value in best], GREY, "5 4"))
+        best = pareto_front((over, value) for over, _, value in drawn)
+        parts.append(
+            _curve(
+                [(x(over), y(value)) for over, value in best],
+                GREY,
+                "5 4",
+            )
+        )
     descriptions = []
     for over, mark, value in drawn:
         descriptions.append(f"{_value_in_words(mark)}, {x_label} {over:.3g}")
-        parts.append(_upright(x(over), y, mark, descriptions[-1], BLUE, 4.5))
+        parts.append(
+            _upright(
+                x(over),
+                y,
+                mark,
+                descriptions[-1],
+                BLUE,
+                4.5,
+            )
+        )
         offset, anchor = (-8, "end") if x(over) > (left + right) / 2 else (8, "start")
-        parts.append(_text(x(over) + offset, y(value) - 6, _fitting(mark.name, 24), anchor))
+        parts.append(
+            _text(
+                x(over) + offset,
+                y(value) - 6,
+                _fitting(mark.name, 24),
+                anchor,
+            )
+        )
     return Picture(title, tuple(descriptions), width, bottom + 44, "".join(parts))
 
 
@@ -552,14 +654,30 @@ def calibration(
         _x_axis(x, top, bottom, x_label),
         _y_axis(y, left, right, y_label),
     ]
-    parts.append(_line(x(0), y(0), x(1), y(1), stroke_dasharray="5 4", stroke_opacity=0.6))
+    parts.append(
+        _line(
+            x(0),
+            y(0),
+            x(1),
+            y(1),
+            stroke_dasharray="5 4",
+            stroke_opacity=0.6,
+        )
+    )
     largest = max((mark.n or 0 for _, mark in marks), default=0) or 1
     descriptions = [
         f"{x_label} {decimal(over, 2)}, {_value_in_words(mark)}" for over, mark in marks
     ]
     for (over, mark), hint in zip(marks, descriptions, strict=True):
         parts.append(
-            _upright(x(over), y, mark, hint, BLUE, 3 + 6 * math.sqrt((mark.n or 0) / largest))
+            _upright(
+                x(over),
+                y,
+                mark,
+                hint,
+                BLUE,
+                3 + 6 * math.sqrt((mark.n or 0) / largest),
+            )
         )
     return Picture(title, tuple(descriptions), width, bottom + 44, "".join(parts))
 
@@ -585,61 +703,72 @@ def heat_map(
             from 0 to 1.
     """
     names = [_fitting(name, 24) for name in rows]
-    size = max(
-        44.0,
-        8 + LETTER * max((len(_number(c.value, counts)) for row in cells for c in row), default=0),
-    )
-    left = 24 + LETTER * max(map(_cells, names), default=0) + (16 if labels[0] else 0)
     below = [_fitting(name, 24) for name in columns]
-    top = 44 + 0.75 * LETTER * max(map(_cells, below), default=0) + (16 if labels[1] else 0)
-    width = max(
-        left + size * len(columns) + 0.75 * LETTER * max(map(_cells, below), default=0) + 24, 240
-    )
+    numbers = [_number(cell.value, counts) for cell in chain.from_iterable(cells)]
+    size = max(44.0, 8 + LETTER * max(map(len, numbers), default=0))
+    # Names of columns are turned by 45 degrees, and reach as far to the right as they are high.
+    slant = 0.75 * LETTER * _longest(below)
+    left = 24 + LETTER * _longest(names) + (16 if labels[0] else 0)
+    top = 44 + slant + (16 if labels[1] else 0)
+    width = max(left + size * len(columns) + slant + 24, 240)
     bottom = top + size * len(rows)
     parts = [_heading(title, width)]
-    descriptions = []
     if labels[1]:
-        parts.append(
-            _text(left + size * len(columns) / 2, 40, labels[1], "middle", fill_opacity=0.75)
-        )
+        middle = left + size * len(columns) / 2
+        parts.append(_text(middle, 40, labels[1], "middle", fill_opacity=0.75))
     if labels[0]:
-        parts.append(
-            _text(
-                0,
-                0,
-                labels[0],
-                "middle",
-                transform=f"translate(14 {(top + bottom) / 2:g}) rotate(-90)",
-            )
-        )
+        turned = f"translate(14 {(top + bottom) / 2:g}) rotate(-90)"
+        parts.append(_text(0, 0, labels[0], "middle", transform=turned))
     for column, name in enumerate(below):
         turned = f"translate({left + size * (column + 0.5):g} {top - 8:g}) rotate(-45)"
         parts.append(_text(0, 0, name, transform=turned))
+    descriptions: list[str] = []
     for row, name in enumerate(names):
-        parts.append(_text(left - 8, top + size * (row + 0.5) + 4, name, "end"))
-        whole = sum(cell.value or 0 for cell in cells[row]) or 1
-        for column, cell in enumerate(cells[row]):
-            if cell.value is None:
-                continue
-            shade = cell.value / whole if counts else cell.value
-            written = _number(cell.value, counts)
-            descriptions.append(f"{cell.name}: {written}")
-            box = left + size * column, top + size * row, size - 2, size - 2
-            parts.append(_box(box, shade, [(written, 12)], descriptions[-1], cell.link))
+        y = top + size * row
+        parts.append(_text(left - 8, y + size / 2 + 4, name, "end"))
+        for description, box in _shaded(cells[row], (left, y), size, counts=counts):
+            descriptions.append(description)
+            parts.append(box)
     if not counts:
-        shades = [
-            _tag("rect", x=left + 8 * k, y=bottom + 12, width=8, height=8, fill=_shade(k / 9))
-            for k in range(10)
-        ]
-        ends = _text(left - 6, bottom + 20, "0", "end") + _text(left + 86, bottom + 20, "1")
-        parts.append("".join(shades) + ends)
-    return Picture(
-        title,
-        tuple(descriptions),
-        round(width),
-        round(bottom + (10 if counts else 30)),
-        "".join(parts),
-    )
+        parts.append(_scale(left, bottom))
+    height = round(bottom + (10 if counts else 30))
+    return Picture(title, tuple(descriptions), round(width), height, "".join(parts))
+
+
+def _shaded(
+    row: Sequence[Cell], at: tuple[float, float], size: float, *, counts: bool
+) -> Iterator[tuple[str, str]]:
+    """Yield the description and the box of each cell of a row that has a value."""
+    x, y = at
+    # A row of counts is shaded by its own sum: a rare label would be white beside a frequent one.
+    whole = sum(cell.value or 0 for cell in row) or 1
+    for column, cell in enumerate(row):
+        if cell.value is None:
+            continue
+        shade = cell.value / whole if counts else cell.value
+        written = _number(cell.value, counts)
+        description = f"{cell.name}: {written}"
+        box = x + size * column, y, size - 2, size - 2
+        yield description, _box(box, shade, [(written, 12)], description, cell.link)
+
+
+def _scale(left: float, bottom: float) -> str:
+    """Draw the shades from 0 to 1, below a table of shares."""
+    parts = []
+    for k in range(10):
+        parts.append(
+            _tag(
+                "rect",
+                x=left + 8 * k,
+                y=bottom + 12,
+                width=8,
+                height=8,
+                fill=_shade(k / 9),
+            )
+        )
+    parts.append(_text(left - 6, bottom + 20, "0", "end"))
+    parts.append(_text(left + 86, bottom + 20, "1"))
+    return "".join(parts)
 
 
 def square(
@@ -663,11 +792,24 @@ def square(
     descriptions = []
     for half in (0, 1):
         parts.append(
-            _text(left + size * (half + 0.5), top - 8, columns[half], "middle", fill_opacity=0.8)
+            _text(
+                left + size * (half + 0.5),
+                top - 8,
+                columns[half],
+                "middle",
+                fill_opacity=0.8,
+            )
         )
         turned = f"translate(18 {top + height * (half + 0.5):g}) rotate(-90)"
         parts.append(
-            _text(0, 0, _fitting(rows[half], 16), "middle", transform=turned, fill_opacity=0.8)
+            _text(
+                0,
+                0,
+                _fitting(rows[half], 16),
+                "middle",
+                transform=turned,
+                fill_opacity=0.8,
+            )
         )
     for row, two in enumerate(cells):
         for column, cell in enumerate(two):
@@ -680,7 +822,13 @@ def square(
             box = left + size * column, top + height * row, size - 3, height - 3
             texts = [(f"{cell.value or 0:,g}", 22), (percent(share), 12), *words]
             parts.append(_box(box, share, texts, descriptions[-1], cell.link))
-    return Picture(title, tuple(descriptions), width, top + 2 * height + 6, "".join(parts))
+    return Picture(
+        title,
+        tuple(descriptions),
+        width,
+        top + 2 * height + 6,
+        "".join(parts),
+    )
 
 
 class _Axis(NamedTuple):
@@ -721,11 +869,13 @@ def ticks(low: float, high: float, count: int = 6) -> list[tuple[float, str]]:
     10^k; with texts."""
     rough = (high - low) / max(count - 1, 1)
     power = 10.0 ** math.floor(math.log10(rough))
+    # 1.1 - 0.6 is a little above 0.5, a fifth of which would need steps of 0.2.
     step = next(m * power for m in (1, 2, 5, 10) if m * power >= rough * 0.999)
     digits = max(0, -math.floor(math.log10(step) + FLAT))
     first = math.ceil(low / step - FLAT)
     last = math.floor(high / step + FLAT)
-    if first >= last:  # one number shows no scale
+    if first >= last:
+        # One number shows no scale.
         return ticks(low, high, count + 1)
     return [(k * step, decimal(k * step, digits)) for k in range(first, last + 1)]
 
@@ -738,17 +888,18 @@ def _rows(
     written: Sequence[str],
     line: float | None,
     width: float,
+    beside: Sequence[Mark] = (),
 ) -> Picture:
     """Draw one mark per row over one axis, with its name to the left and its numbers to the right,
     or both above."""
     above = width < NARROW
     letters = int(width * (0.5 if above else 0.34) / LETTER)
     names = [_fitting(mark.name, letters) for mark in marks]
-    left = 16.0 if above else 20 + LETTER * max(map(_cells, names), default=0)
-    right = width - 16 if above else width - 20 - LETTER * max(map(_cells, written), default=0)
+    left = 16.0 if above else 20 + LETTER * _longest(names)
+    right = width - 16 if above else width - 20 - LETTER * _longest(written)
     row, top = (38, 36) if above else (24, 36)
     bottom = top + row * len(marks) + 4
-    low, high = _ends([*marks, *([] if line is None else [Mark("", line)])])
+    low, high = _ends([*marks, *beside, *([] if line is None else [Mark("", line)])])
     x = _axis((low, high), left, right)
     rules = (
         [(top + row * place + 22, top + row * (place + 1)) for place in range(len(marks))]
@@ -757,11 +908,7 @@ def _rows(
     )
     parts = [_heading(title, width), _x_axis(x, top, bottom, label, rules=rules)]
     if line is not None:
-        dash = "none" if line == 0 else "5 4"
-        parts += [
-            _line(x(line), y1, x(line), y2, dash=dash, class_="base")
-            for y1, y2 in rules or [(top, bottom)]
-        ]
+        parts += _base_line(x(line), rules or [(top, bottom)], is_zero=line == 0)
     for place, mark in enumerate(marks):
         start = top + row * place
         if above:
@@ -777,6 +924,13 @@ def _rows(
     return Picture(title, tuple(descriptions), width, bottom + 44, "".join(parts))
 
 
+def _base_line(x: float, spans: Iterable[tuple[float, float]], *, is_zero: bool) -> Iterator[str]:
+    """Draw what the rows are beside: no change, or dashed the value over all samples."""
+    dash = "none" if is_zero else "5 4"
+    for top, bottom in spans:
+        yield _line(x, top, x, bottom, dash=dash, class_="base")
+
+
 def _row_mark(x: _Axis, y: float, mark: Mark, description: str, *, is_change: bool) -> str:
     """Draw a value with its interval. Of changes, gains and losses have a color each, and those
     whose interval has 0 are grey."""
@@ -787,7 +941,16 @@ def _row_mark(x: _Axis, y: float, mark: Mark, description: str, *, is_change: bo
     if is_change:
         color = GREY if not clear else BLUE if mark.value > 0 else ORANGE
     ends = [(x(end), y) for end in mark.interval or ()]
-    return _point((x(mark.value), y), ends, mark, description, color, 4.5, clear=clear, thick=2.5)
+    return _point(
+        (x(mark.value), y),
+        ends,
+        mark,
+        description,
+        color,
+        4.5,
+        clear=clear,
+        thick=2.5,
+    )
 
 
 def _x_axis(
@@ -808,6 +971,7 @@ def _x_axis(
     else:
         marks = [(value, f"{value:g}") for value in at]
     parts = []
+    # Numbers that would run into the one before are left out, their grid lines stay.
     free = -math.inf
     for value, number in marks:
         parts += [
@@ -827,7 +991,15 @@ def _y_axis(y: _Axis, left: float, right: float, label: str, *, signs: bool = Fa
     for value, number in ticks(y.low, y.high, 6):
         parts.append(_line(left, y(value), right, y(value), stroke_opacity=0.14))
         sign = "+" if signs and value > FLAT else ""
-        parts.append(_text(left - 6, y(value) + 4, sign + number, "end", class_="y-tick"))
+        parts.append(
+            _text(
+                left - 6,
+                y(value) + 4,
+                sign + number,
+                "end",
+                class_="y-tick",
+            )
+        )
     middle = (y.start + y.end) / 2
     name = _fitting(label, int(abs(y.start - y.end) / LETTER))
     return "".join(parts) + _text(
@@ -858,7 +1030,17 @@ def _point(
 ) -> str:
     """Draw a mark, hollow unless it is clear, and the line between its ends, if it has some."""
     dash = "none" if mark.ends == "95%" else "3 2"
-    body = _line(*ends[0], *ends[1], stroke=color, stroke_width=thick, dash=dash) if ends else ""
+    body = (
+        _line(
+            *ends[0],
+            *ends[1],
+            stroke=color,
+            stroke_width=thick,
+            dash=dash,
+        )
+        if ends
+        else ""
+    )
     body += _dot(*at, radius, color, hint, "mark" if clear else "mark hollow")
     return _linked(body, mark.link, hint)
 
@@ -912,7 +1094,14 @@ def _box(
     x, y, width, height = at
     ink = PAPER if shade > 0.5 else INK
     box = {"x": f"{x:g}", "y": f"{y:g}", "width": f"{width:g}", "height": f"{height:g}"}
-    body = _tag("rect", _hint(hint), rx=3, fill=_shade(shade), class_="cell", **box)
+    body = _tag(
+        "rect",
+        _hint(hint),
+        rx=3,
+        fill=_shade(shade),
+        class_="cell",
+        **box,
+    )
     line = y + height / 2 - sum(size + 4 for _, size in texts) / 2
     for text, size in texts:
         line += size + 4
@@ -926,7 +1115,11 @@ def _shade(value: float) -> str:
     k, share = divmod(min(max(value, 0), 0.9999) * 2, 1)
     return "#" + "".join(
         f"{round(p + (q - p) * share):02x}"
-        for p, q in zip(RAMP[int(k)], RAMP[int(k) + 1], strict=True)
+        for p, q in zip(
+            RAMP[int(k)],
+            RAMP[int(k) + 1],
+            strict=True,
+        )
     )
 
 
@@ -938,7 +1131,8 @@ def _number(value: float | None, count: bool) -> str:
 
 def _value_in_words(mark: Mark, *, signs: bool = False) -> str:
     number, ends = (signed, signed_interval) if signs else (decimal, interval)
-    parts = [f"{mark.name}: {number(mark.value)}" if mark.name else number(mark.value)]
+    shown = number(mark.value, digits_of(mark.interval))
+    parts = [f"{mark.name}: {shown}" if mark.name else shown]
     parts += [f"{mark.ends} {ends(mark.interval)}"] if mark.interval else []
     parts += [f"n = {mark.n:,}"] if mark.n is not None else []
     return ", ".join(parts) if mark.value is not None else f"{mark.name}: no value"
@@ -949,7 +1143,8 @@ def _written(mark: Mark, *, signs: bool = False) -> str:
     number, ends = (signed, signed_interval) if signs else (decimal, interval)
     firm = "" if mark.ends == "95%" else f" {mark.ends}"
     shown = f" ({ends(mark.interval)}{firm})" if mark.interval and mark.value is not None else ""
-    return number(mark.value) + shown + ("" if mark.n is None else f", n {mark.n:,}")
+    value = number(mark.value, digits_of(mark.interval))
+    return value + shown + ("" if mark.n is None else f", n {mark.n:,}")
 
 
 def _heading(title: str, width: float) -> str:
@@ -964,7 +1159,13 @@ def _linked(body: str, link: str | None, label: str) -> str:
     return _tag("a", body, href=link, **{kind: visible(label)})
 
 
+def _longest(texts: Iterable[str]) -> int:
+    """Return the width of the widest text, in letters."""
+    return max(map(_cells, texts), default=0)
+
+
 def _cells(text: str) -> int:
+    # Chinese letters are as wide as two Latin ones.
     return sum(2 if unicodedata.east_asian_width(letter) in "WF" else 1 for letter in text)
 
 
@@ -973,17 +1174,25 @@ def _fitting(text: str, limit: int) -> str:
     if _cells(shown) <= limit:
         return shown
     half = max(1, (limit - 1) * len(shown) // (2 * _cells(shown)))
+    # The middle goes: versions of a system differ at the end of their names.
     return f"{shown[:half]}…{shown[-half:]}"
 
 
 def _wrapped(text: str, limit: int) -> list[str]:
     words = visible(text).split(" ")
-    first = next((n for n in range(len(words), 0, -1) if _cells(" ".join(words[:n])) <= limit), 1)
+    first = next(
+        (
+            n
+            for n in range(
+                len(words),
+                0,
+                -1,
+            )
+            if _cells(" ".join(words[:n])) <= limit
+        ),
+        1,
+    )
     return [_fitting(" ".join(part), limit) for part in (words[:first], words[first:]) if part]
-
-
-def _turned(x: float, y: float, text: str) -> str:
-    return _text(0, 0, text, "end", transform=f"translate({x + 4:g} {y - 4:g}) rotate(-45)")
 
 
 def _text(x: float, y: float, text: str, anchor: str = "start", **attributes: object) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from claimeval.data.rows import write_csv
@@ -15,6 +15,7 @@ from claimeval.runs.experiments.results import ArmResult, ExperimentResult
 from claimeval.runs.views import Table
 from claimeval.runs.views.experiment import view
 from claimeval.types.estimates import Cost, Estimate
+from claimeval.types.records import Record
 
 CELLS = ("mean", "low", "high", "n", "clusters", "bounds", "ends", "p", "p_adjusted")
 """Fields of an arm's metric in the CSV."""
@@ -63,16 +64,21 @@ def to_csv(table: ExperimentResult) -> str:
     ]
     rows: list[list[object]] = [[*head]]
     for arm in table.arms:
+        of_arm = [*_fields(arm, ordered), *dict(arm.cost).values()]
+        labeled = _fields(arm.label_agreement, people)
+        labeled = [value.value if isinstance(value, Estimate) else value for value in labeled]
         for metric, cell in arm.metrics.items():
-            values = [getattr(cell, name) for name in CELLS]
-            difference = [getattr(cell.difference, name, None) for name in of_difference]
-            of_arm = [*(getattr(arm, name) for name in ordered), *dict(arm.cost).values()]
-            labeled = [getattr(arm.label_agreement, name, None) for name in people]
-            labeled = [value.value if isinstance(value, Estimate) else value for value in labeled]
-            rows.append([arm.name, metric, *values, *difference, *of_arm, *labeled])
+            values = [*_fields(cell, CELLS), *_fields(cell.difference, of_difference)]
+            rows.append([arm.name, metric, *values, *of_arm, *labeled])
     out = io.StringIO(newline="")
     write_csv(out, rows)
     return out.getvalue()
+
+
+def _fields(record: Record | None, names: Iterable[str]) -> list[object]:
+    """Return the values of these fields; None for each without a record."""
+    values = {} if record is None else dict(record)
+    return [values.get(name) for name in names]
 
 
 def to_markdown(result: ExperimentResult, images: Mapping[str, str] = {}) -> str:

@@ -55,10 +55,12 @@ def _check_run(run: Path) -> None:
         raise no_run(run)
 
 
-def _check_rows(run: Path, form: Form, rows: str | None) -> None:
+def _check_rows(run: Path, form: Form, rows: str | None, compared: Path | None) -> None:
     """Raise UsageError for rows of a report that has no rows to choose."""
     if rows is None or (form == "csv" and not page.is_experiment(run)):
         return
+    if not page.is_experiment(run):
+        _rows(run, compared, rows)  # a name that no table has is refused before its form is
     why = "is an experiment, whose CSV has one table" if form == "csv" else f"is written as {form}"
     raise UsageError(
         f"rows {rows!r} are for the CSV of a run, and {run} {why}. Add `--format csv`, or leave"
@@ -92,7 +94,7 @@ def write(
         UsageError: Two runs share no metric or no sample, or the file cannot be written.
     """
     _check_run(run)
-    _check_rows(run, form, rows)
+    _check_rows(run, form, rows, compared)
     name = f"compared-with-{compared.resolve().name}" if compared else "report"
     out = out or run / f"{name}.{form}"
     drawn: dict[str, Picture] = {}
@@ -144,6 +146,7 @@ def _put(out: Path, render: Callable[[TextIO], object], drawn: Mapping[str, Pict
             render(file)
     except OSError as error:
         problem = f"Cannot write the report {str(out)!r}: {error.strerror or error}"
+        # A full disk is not the caller's mistake, and the same command goes on later.
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             raise StoppedEarly(
                 f"{problem}. Free space on its disk, then run the same command again"
@@ -222,7 +225,11 @@ def _workbook_of_series(runs: Series, out: Path | None) -> str:
     if out is None:
         raise UsageError(NO_TEXT)
     found = tables(series.view(runs, series.CHANGED))
-    _put(out, lambda file: workbook.write(file.buffer, map(_sheet, found)), {})
+    _put(
+        out,
+        lambda file: workbook.write(file.buffer, map(_sheet, found)),
+        {},
+    )
     return ""
 
 
@@ -242,7 +249,7 @@ def text(run: Path, form: Form, *, compared: Path | None = None, rows: str | Non
         UsageError: Two runs share no metric or no sample, or there is no such table.
     """
     _check_run(run)
-    _check_rows(run, form, rows)
+    _check_rows(run, form, rows, compared)
     if form == "xlsx":
         raise UsageError(NO_TEXT)
     if form == "md":
@@ -251,7 +258,8 @@ def text(run: Path, form: Form, *, compared: Path | None = None, rows: str | Non
         return (run / f"experiment.{form}").read_bytes().decode()
     if form == "csv":
         file = io.StringIO(newline="")
-        write_csv(file, _rows(run, compared, rows or ("differences" if compared else "samples")))
+        usual = "differences" if compared else "samples"
+        write_csv(file, _rows(run, compared, usual if rows is None else rows))
         return file.getvalue().encode("utf-8", "backslashreplace").decode()
     if compared:
         from claimeval.runs.compare import compare

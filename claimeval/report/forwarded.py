@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import html
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
+from unicodedata import east_asian_width
 from urllib.parse import quote, urlencode
 
 from claimeval.report import render
@@ -22,12 +24,19 @@ from claimeval.runs.forwarded import (
 )
 from claimeval.runs.overview import gather
 from claimeval.runs.views import Sentence, caution, heading, line
+from claimeval.statistics.formatting import number_of
 from claimeval.types.errors import visible
 from claimeval.types.html import Html, element, joined
 
 SHARE = "share of claims, mean over samples"
+MEAN = "mean over samples"
 CHANGE = "change in points (95% interval)"
 ENDS = "95% interval"
+CAUTIONS = 3
+"""Cautions on the page that is printed."""
+ROOMY = 2400
+"""Widths of a character that one sheet has room for in all texts, however lines break; of more,
+each text has a number of lines."""
 
 
 def read(run: Path, compared: Path | None = None) -> ForwardedPage:
@@ -43,7 +52,12 @@ def read(run: Path, compared: Path | None = None) -> ForwardedPage:
     from claimeval.runs.compare import compare
 
     both = PairTally([load_manifest(run), load_manifest(compared)])
-    a, b, comparison = compare(run, compared, lambda pair, _: both.add(*pair), sliced=True)
+    a, b, comparison = compare(
+        run,
+        compared,
+        lambda pair, _: both.add(*pair),
+        sliced=True,
+    )
     return of_pair((run, compared), (a, b), comparison, both)
 
 
@@ -56,8 +70,26 @@ def document(content: ForwardedPage) -> str:
     return fill(
         "forwarded",
         title=html.escape(visible(content.title, 120)),
-        content=joined((fragment(content, linked=False), foot)),
+        content=joined((fragment(_with_few_cautions(content), linked=False), foot)),
     )
+
+
+def _with_few_cautions(content: ForwardedPage) -> ForwardedPage:
+    """Return the page with as many cautions as one sheet has room for; the others are counted."""
+    first = content.cautions[:CAUTIONS]
+    others = len(content.cautions) - len(first)
+    if not others:
+        return content
+    told = f"{number_of(others, 'other caution')} {'is' if others == 1 else 'are'} in the report."
+    return content.model_copy(update={"cautions": (*first, told)})
+
+
+def _width(content: ForwardedPage) -> int:
+    """Return the number of characters of all texts; one of Chinese is as wide as two."""
+    texts = [content.title, *content.facts, content.why, *content.cautions, *content.sure]
+    for one in content.answers:
+        texts += [one.question, one.gold, one.before, one.answer, one.claim, one.why]
+    return sum(2 if east_asian_width(letter) in "WF" else 1 for letter in chain(*texts))
 
 
 def fragment(content: ForwardedPage, *, linked: bool) -> Html:
@@ -65,7 +97,8 @@ def fragment(content: ForwardedPage, *, linked: bool) -> Html:
 
     Args:
         content: What it says.
-        linked: Whether answers lead to their samples in the report around it.
+        linked: Whether answers lead to their samples in the report around it. Without a report
+            around it, it prints on one sheet.
     """
     return element(
         "section",
@@ -83,7 +116,7 @@ def fragment(content: ForwardedPage, *, linked: bool) -> Html:
             class_="halves",
         ),
         id="summary",
-        class_="forwarded",
+        class_="forwarded" if linked or _width(content) <= ROOMY else "forwarded crowded",
         aria_labelledby="title",
     )
 
@@ -100,7 +133,7 @@ def _rows(content: ForwardedPage) -> Html:
     names = content.names or ("mean",)
     head = element(
         "tr",
-        element("th", SHARE, scope="col"),
+        element("th", SHARE if content.of_claims else MEAN, scope="col"),
         *(element("th", name, class_="num", scope="col") for name in names),
         element("th", CHANGE if content.names else ENDS, class_="num", scope="col"),
     )
@@ -111,7 +144,8 @@ def _rows(content: ForwardedPage) -> Html:
 
 
 def _cells(row: PlainRow) -> Iterator[Html]:
-    yield element("th", row.words, element("small", row.name), scope="row")
+    name = element("small", row.name) if row.name != row.words else None
+    yield element("th", row.words, name, scope="row")
     if row.differs is not None:
         yield element("td", row.shown_before, class_="num value")
     yield element("td", row.shown, class_="num value")
@@ -167,7 +201,13 @@ def _marked(text: str, one: DecidingClaim, *, marked: bool) -> Html:
     before, found, after = text.partition(one.claim) if one.claim and marked else (text, "", "")
     if not found:
         return element("span", text, dir="auto")
-    return element("span", before, element("mark", found, class_=one.label), after, dir="auto")
+    return element(
+        "span",
+        before,
+        element("mark", found, class_=one.label),
+        after,
+        dir="auto",
+    )
 
 
 def _address(one: DecidingClaim) -> str:
@@ -181,16 +221,11 @@ def _address(one: DecidingClaim) -> str:
 
 
 def _foot(content: ForwardedPage) -> Html:
-    sure = " ".join(content.sure)
-    return element(
-        "p",
-        element("b", "How sure."),
-        f" {INTERVALS}{' ' * bool(sure)}{sure}",
-        element("br") if content.paid else None,
-        element("b", "Cost.") if content.paid else None,
-        f" {content.paid}." if content.paid else None,
-        class_="foot",
-    )
+    sure = " ".join((INTERVALS, *content.sure))
+    parts = [element("p", element("b", "How sure."), f" {sure}", class_="foot")]
+    if content.paid:
+        parts.append(element("p", element("b", "Cost."), f" {content.paid}.", class_="foot"))
+    return joined(parts)
 
 
 INTERVALS = "Intervals are 95%, by resampling questions."
@@ -233,13 +268,19 @@ def _sentence(text: str) -> str:
 def _markdown_rows(content: ForwardedPage) -> str:
     names = [*content.names] or ["mean"]
     ends = CHANGE if content.names else ENDS
-    head = [SHARE, *names, ends, "samples" if content.names else "counted"]
+    head = [
+        SHARE if content.of_claims else MEAN,
+        *names,
+        ends,
+        "samples" if content.names else "counted",
+    ]
     rule = ["---", *["---:"] * len(names), "---:", "---"]
     lines = [head, rule]
     for row in content.rows:
         before = [row.shown_before] if content.names else []
         change = f"**{row.change}**" if row.differs else row.change
-        words = f"{plain(row.words)} ({plain(row.name)})"
+        name = f" ({plain(row.name)})" if row.name != row.words else ""
+        words = f"{plain(row.words)}{name}"
         lines.append([words, *before, row.shown, change, row.samples])
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
 

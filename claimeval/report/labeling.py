@@ -10,7 +10,7 @@ import hmac
 import json
 import secrets
 import shlex
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from threading import RLock
 from typing import Any, Literal, NamedTuple, get_args
@@ -75,6 +75,7 @@ class Labeling:
 
     def is_token(self, given: str) -> bool:
         """Return whether a request has the token of a page that this server sent."""
+        # A comparison that stops at the first difference tells by its time how much was right.
         return hmac.compare_digest(given.encode(), self._token.encode())
 
     def html(self, run: str, metric: str | None, name: str) -> bytes | None:
@@ -90,13 +91,11 @@ class Labeling:
                 opened = self._open(queue)
             except UsageError as error:
                 problem = str(error)
-            manifest = load_manifest(path := self._runs()[run])
+            path = self._runs()[run]
+            manifest = load_manifest(path)
             metrics = [row.name for row in manifest.rows] or [*ratings(manifest)]
             metric = queue.metric or next(iter(metrics), None)
-            place = shlex.quote(str(path))
-            named = f" --metric {shlex.quote(metric)}" if metric and len(metrics) > 1 else ""
-            of_rating = "" if manifest.rows else named.replace("--metric", "--score")
-            commands = [f"agreement {place}{of_rating}", f"correct {place}{named}"]
+            named = metric if len(metrics) > 1 else None
             of_run = "Claims" if manifest.rows else "Answers"
             content = {
                 "run": run,
@@ -105,12 +104,10 @@ class Labeling:
                 "metrics": metrics,
                 "annotator": self.annotator,
                 "token": self._token,
-                "keys": dict(opened.keys) if opened else {},
-                "turns": [_turn(opened, item) for item in opened.turns] if opened else [],
-                "progress": opened.progress._asdict() if opened else None,
+                **_items(opened),
                 "unit": "Questions" if name == "documents" else of_run,
                 "count": 0 if problem else _proposed(path, queue, opened),
-                "next": [f"annotate {place} --documents"] if name == "documents" else commands,
+                "next": _next(path, queue, named, of_claims=bool(manifest.rows)),
                 "problem": problem,
             }
         return fill("label", data=block("queue", as_json(content))).encode(
@@ -155,10 +152,7 @@ class Labeling:
             raise Refused("The request is malformed.")
         label = fields["label"]
         note = fields["note"]
-        if label not in (None, *CLAIM_KEYS.values()):
-            raise Refused("There is no such label.")
-        if not isinstance(note, str) or len(note) > LONGEST_NOTE:
-            raise Refused(f"A note has up to {LONGEST_NOTE} characters.")
+        _check_label(label, note, CLAIM_KEYS.values())
         sample = fields["sample"]
         subject = fields["subject"]
         if not isinstance(sample, str) or not isinstance(subject, str):
@@ -202,8 +196,10 @@ class Labeling:
         try:
             fields = json.loads(body)
             queue = Queue(fields.pop("run"), fields.pop("metric"), fields.pop("queue"))
+        # `[[[[...` ends `json` with a RecursionError, and a list has no `pop` of a name.
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise Refused("The request is malformed.") from error
+        # A list as the name of a run cannot be looked up at all.
         known = all(isinstance(part, str | None) for part in queue)
         queues = (*get_args(QueueName), SEEN)
         if not known or queue.run not in self._runs() or queue.name not in queues:
@@ -227,11 +223,12 @@ class Labeling:
         run = self._runs()[queue.run]
         if queue.name == "documents":
             _documents(run, n)
-            self._opened.clear()  # its file of labels is that of the draw
+            # This draw is in the file of labels, of whose changes `_open` knows nothing.
+            self._opened.clear()
         else:
             before = labeling.drawn(run, labeling.labeled_metric(run, queue.metric)[0].name)
             design, seed = (before.design, before.seed) if before else ("even", 0)
-            # or it is refused
+            # More is drawn only with the design and the seed of the draw before.
             labeling.draw_claims(run, queue.metric, n, design, seed)  # type: ignore[arg-type]
         return {}
 
@@ -254,10 +251,7 @@ class Labeling:
         item = next((one for one in opened.turns if one.key == key and _again(one) == again), None)
         if item is None:
             raise Refused("This is not in the queue; open the page again.")
-        if label not in (None, *opened.keys.values()):
-            raise Refused("There is no such label.")
-        if not isinstance(note, str) or len(note) > LONGEST_NOTE:
-            raise Refused(f"A note has up to {LONGEST_NOTE} characters.")
+        _check_label(label, note, opened.keys.values())
         ids = [document.id for document in item.documents] if isinstance(item, ClaimItem) else []
         if not isinstance(cites, list) or any(cited not in ids for cited in cites):
             raise Refused("There is no such document.")
@@ -268,6 +262,7 @@ class Labeling:
         """Return the items of a queue; None if nothing is drawn yet."""
         run = self._runs()[queue.run]
         files = [results_file(run), *(run / ANNOTATION).glob("*.json")]
+        # `annotate` in a terminal may draw more while the page is open.
         version = (*((file, file.stat().st_mtime_ns) for file in files),)
         if (kept := self._opened.get(queue)) and kept[0] == version:
             return kept[1]
@@ -291,9 +286,28 @@ class Labeling:
         return ClaimAnnotation(run, found, self.annotator) if found else None
 
 
+def _check_label(label: object, note: object, words: Iterable[str]) -> None:
+    """Raise Refused for a label that is none of the words, and for a note that is too long."""
+    if label not in (None, *words):
+        raise Refused("There is no such label.")
+    if not isinstance(note, str) or len(note) > LONGEST_NOTE:
+        raise Refused(f"A note has up to {LONGEST_NOTE} characters.")
+
+
 def labels_in(run: Path) -> int:
     """Return the number of labels that people gave in a run."""
     return sum(file.read_bytes().count(b"\n") for file in label_files(run))
+
+
+def _next(run: Path, queue: Queue, metric: str | None, *, of_claims: bool) -> list[str]:
+    """Return the commands that go on with the labels of a queue; `metric` is named if the run has
+    several."""
+    place = shlex.quote(str(run))
+    if queue.name == "documents":
+        return [f"annotate {place} --documents"]
+    of_metric = f" --metric {shlex.quote(metric)}" if metric else ""
+    of_rating = "" if of_claims else of_metric.replace("--metric", "--score")
+    return [f"agreement {place}{of_rating}", f"correct {place}{of_metric}"]
 
 
 def _documents(run: Path, n: int | None) -> DocumentAnnotation:
@@ -337,6 +351,18 @@ def _given(opened: Annotation, item: ClaimItem | DocumentItem) -> dict[str, obje
         return {"given": None, "judges": None}
     kept = {name: given[name] for name in ("label", "note", "cites") if name in given}
     return {"given": kept, "judges": opened.verdicts(item)}
+
+
+def _items(opened: Annotation | None) -> dict[str, object]:
+    """Return the items of a queue, the keys of their labels and how many have one; none if nothing
+    is drawn yet."""
+    if opened is None:
+        return {"keys": {}, "turns": [], "progress": None}
+    return {
+        "keys": dict(opened.keys),
+        "turns": [_turn(opened, item) for item in opened.turns],
+        "progress": opened.progress._asdict(),
+    }
 
 
 def _turn(opened: Annotation, item: ClaimItem | DocumentItem) -> dict[str, object]:

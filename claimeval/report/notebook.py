@@ -38,8 +38,14 @@ def run(
     results: Sequence[SampleResult],
     sides: Sequence[ScoresSummary],
 ) -> str:
-    """Return what is shown of a run; its claims to read first are among the first `LOOKED_AT`
-    results."""
+    """Return what is shown of a run.
+
+    Args:
+        manifest: Its settings.
+        record: Its scores and counts.
+        results: Its results; the claims to read first are among the first `LOOKED_AT`.
+        sides: The scores of runs without a judge beside it.
+    """
     builder = FrontBuilder(manifest, run_view.READ)
     for result in islice(results, LOOKED_AT):
         builder.add(result)

@@ -3,9 +3,8 @@
 The index has one short row per sample, which the page's list shows, sorts and filters without
 opening the sample.
 
-Results contain replies but no requests. A request is rebuilt from prompt, sample and claims, and
-checked against the call's key. In a page, a request is a list of pieces, parts of the prompt and
-references to texts of the sample, so that it takes only a few bytes.
+A request is a list of pieces, parts of the prompt and references to texts of the sample, so that it
+takes only a few bytes.
 """
 
 from __future__ import annotations
@@ -14,33 +13,27 @@ import base64
 import json
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from types import MappingProxyType
 from typing import IO, TYPE_CHECKING, NamedTuple
 
 from claimeval.evaluation.evidence import ShownSentence, deciding_verdict, shown_sentence
-from claimeval.evaluation.manifest import Manifest
-from claimeval.judging import assess, extract
-from claimeval.judging.prompts import Prompt, quoted
+from claimeval.judging.prompts import quoted
 from claimeval.lexical.sentences import sentences
 from claimeval.metrics.citations import checked, of_claims
 from claimeval.metrics.rows import Metric
 from claimeval.report.charts import Picture
 from claimeval.runs.slices import Cell, cell_of
 from claimeval.runs.worst import worst_of_answer
-from claimeval.types.errors import PromptError
+from claimeval.statistics.formatting import short
 from claimeval.types.records import (
     Assessment,
-    Call,
-    Claim,
-    Document,
     Evidence,
     Reason,
     Sample,
     SampleResult,
     Score,
 )
-from claimeval.types.requests import AssessTask, ExtractTask, Judge, Request
+from claimeval.types.requests import AssessTask, ExtractTask, Request
 
 if TYPE_CHECKING:
     from xml.etree import ElementTree
@@ -51,8 +44,8 @@ MIN_LENGTH = 12
 
 Piece = int | str
 """Number of a literal, or a reference: `q` question, `d2` text and `t2` title of the second
-document of the evidence, `c3` third claim of the call, `s10-25` characters 10 to 25 of the text
-that claims are extracted from."""
+document of the evidence, `d2:10-25` characters 10 to 25 of that text, `c3` third claim of the call,
+`s10-25` characters 10 to 25 of the text that claims are extracted from."""
 
 
 class MessagePieces(NamedTuple):
@@ -91,124 +84,6 @@ class Literals:
         return list(self._numbers)
 
 
-class Rebuilder:
-    """Rebuilds the requests of a run."""
-
-    def __init__(self, manifest: Manifest, sent: dict[str, Request] | None = None) -> None:
-        """`sent` are requests by key, which are returned once instead of being rebuilt."""
-        self._sent_requests = {} if sent is None else sent
-        self._judges = {judge.name: judge.forms for judge in reversed(manifest.asked)}
-        self._records = {record.id: record for record in manifest.prompts}
-        self._prompts: dict[str | None, Prompt | None] = {}
-        self._sample: SampleResult | None = None
-        self._asked: dict[tuple[object, ...], Request] = {}
-        """Questions about claims of the latest sample, which the judges of a panel share."""
-
-    def rebuild(self, result: SampleResult, call: Call) -> Request | None:
-        """Return the request of a call; None if the rebuilt request has another key, or the judge
-        reads no prompts."""
-        sent = self._sent_requests.pop(call.key, None)
-        if sent is not None and (call.step == "extract" or call.evidence is not None):
-            return sent
-        requests = (
-            self._ask(result, call, judge) for judge in reversed(self._judges.get(call.judge, ()))
-        )
-        return next(
-            (request for request in requests if request is not None and request.key == call.key),
-            None,
-        )
-
-    def _ask(self, result: SampleResult, call: Call, judge: Judge) -> Request | None:
-        if judge.is_engine:
-            return None
-        question = result.sample.full_question
-        prompt = self._prompt(call.prompt)
-        if prompt is None:
-            return None
-        if call.step == "extract":
-            return self._extraction(result, call, judge, prompt)
-        if self._sample is not result:
-            self._sample = result
-            self._asked = {}
-        about = call.prompt, call.evidence, call.subjects
-        if known := self._asked.get(about):
-            return self._sent(known.put_to(judge), call)
-        claims = {claim.id: claim for claim in result.claims}
-        documents = _shown(result, call)
-        if not documents or not claims.keys() >= set(call.subjects):
-            return None
-        alternatives = call.evidence is not None and result.sample.alternatives(call.evidence.part)
-        assessed = [claims[i] for i in call.subjects]
-        if judge.asks:
-            return self._of_checker(call, judge, prompt, assessed, documents, question)
-        shown = assess.ShownDocuments(documents, alternatives)
-        self._asked[about] = assess.ask(prompt, judge, assessed, shown, question)
-        return self._sent(self._asked[about], call)
-
-    def _of_checker(
-        self,
-        call: Call,
-        judge: Judge,
-        prompt: Prompt,
-        assessed: Sequence[Claim],
-        documents: Sequence[Document],
-        question: str,
-    ) -> Request | None:
-        """Return the request of a checker: about all documents, or about the one whose request has
-        the key of the call."""
-        for shown in (documents, *[(document,) for document in documents]):
-            asked = assess.ask(prompt, judge, assessed, assess.ShownDocuments(shown), question)
-            sent = self._sent(asked, call)
-            if sent.key == call.key:
-                return sent
-        return None
-
-    def _extraction(
-        self, result: SampleResult, call: Call, judge: Judge, prompt: Prompt
-    ) -> Request | None:
-        """Return the request of an extraction: of the text, among alternatives, whose request has
-        the key of the call."""
-        window = extract.TextWindow.read(call.subjects[0]) if call.subjects else None
-        for text in result.sample.texts(call.part) or ():
-            if window is not None and window.end > len(sentences(text)):
-                continue
-            question = result.sample.full_question
-            asked = extract.ask(prompt, judge, call.part, text, question, window)
-            sent = self._sent(asked, call)
-            if sent.key == call.key:
-                return sent
-        return None
-
-    def _prompt(self, number: str | None) -> Prompt | None:
-        """Return the prompt of a call; None if it is from another version of claimeval."""
-        if number not in self._prompts:
-            record = self._records.get(number or "")
-            self._prompts[number] = None
-            if record:
-                with suppress(PromptError):
-                    self._prompts[number] = Prompt(
-                        record.name, record.step, record.source, record.parameters
-                    )
-        return self._prompts[number]
-
-    def _sent(self, request: Request, call: Call) -> Request:
-        return request.repeated(call.attempt, call.replicate).to(request.judge)
-
-
-def _shown(result: SampleResult, call: Call) -> tuple[Document, ...] | None:
-    """Return the documents of a call: those of its evidence or, of a claim that was located, the
-    passages that it was judged against."""
-    if call.evidence is None:
-        return None
-    documents = result.sample.documents(call.evidence)
-    if not documents or "locate" not in result.details:
-        return documents
-    from claimeval.evaluation.locate import Located
-
-    shown = Located.of(result).claims[call.subjects[0]].shown
-    return tuple([documents[number] for number in shown])
-
-
 def pack(
     request: Request, sample: Sample, evidence: Evidence | None, literals: Literals
 ) -> RequestPieces:
@@ -220,10 +95,17 @@ def pack(
         evidence: The evidence of an assessment; None for an extraction.
         literals: The literals of the page; new ones are added.
     """
-    slots = sorted(_slots(request, sample, evidence), key=lambda slot: -len(slot.text))
+    slots = sorted(
+        _slots(request, sample, evidence),
+        key=lambda slot: -len(slot.text),
+    )
     return RequestPieces(
         tuple(
-            MessagePieces(m.role, tuple(_cut(m.content, slots, literals))) for m in request.messages
+            MessagePieces(
+                m.role,
+                tuple(_cut(m.content, slots, literals)),
+            )
+            for m in request.messages
         ),
         None if request.response_schema is None else literals.number(request.response_schema),
     )
@@ -247,12 +129,28 @@ def _document_texts(
     task: AssessTask, sample: Sample, evidence: Evidence
 ) -> Iterator[tuple[str, str]]:
     """Yield the texts and titles of the documents in a request, with their references."""
-    shown = {document.id for document in task.documents}  # a checker sees one of several
+    shown: dict[str, list[str]] = {}  # a checker sees one of several
+    for document in task.documents:
+        shown.setdefault(document.id, []).append(document.text)
     ranked = zip(sample.ranks(evidence), sample.documents(evidence) or (), strict=True)
     for i, document in ranked:
-        if document.id in shown:
-            yield document.text, f"d{i}"
+        texts = shown.get(document.id, [])
+        if texts:
             yield document.title or "", f"t{i}"
+        if document.text in texts:
+            yield document.text, f"d{i}"
+            continue
+        for passage in texts:
+            yield from _sentences_within(passage, document.text, f"d{i}")
+
+
+def _sentences_within(passage: str, text: str, name: str) -> Iterator[tuple[str, str]]:
+    """Yield the sentences of a passage of a text, which has other white space between them."""
+    for start, end in sentences(passage):
+        sentence = passage[start:end]
+        place = text.find(sentence)
+        if place >= 0:
+            yield sentence, f"{name}:{place}-{place + len(sentence)}"
 
 
 def _cut(text: str, slots: Sequence[_TextSlot], literals: Literals) -> Iterator[Piece]:
@@ -341,6 +239,7 @@ class Index:
     def _write(self, compressed: bytes) -> None:
         """Write as many bytes as are complete in base64, which are multiples of three."""
         compressed = self._remainder + compressed
+        # Other lengths would end with `=` in the middle of the text.
         complete = len(compressed) - len(compressed) % 3
         self._remainder = compressed[complete:]
         self._file.write(base64.b64encode(compressed[:complete]).decode())
@@ -495,7 +394,7 @@ class ScoreCell(NamedTuple):
         }
         entropy = max((a.entropy or 0.0 for a in assessed), default=0.0)
         counts = score.because, score.hits, score.judged
-        value = None if score.value is None else round(score.value, 6)
+        value = None if score.value is None else short(score.value)
         return cls(
             value, strip, *counts, tuple(reasons), tuple(sorted(dissenters)), round(entropy, 3)
         )

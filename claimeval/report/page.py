@@ -18,6 +18,7 @@ from urllib.parse import urlencode
 
 from claimeval import __version__
 from claimeval.evaluation.manifest import Manifest
+from claimeval.evaluation.rebuilder import Rebuilder
 from claimeval.evaluation.summary.headline import pairs_of, sample_sentence
 from claimeval.metrics.derived import LOWER_IS_BETTER
 from claimeval.metrics.scoring import ends_in_words
@@ -29,7 +30,6 @@ from claimeval.report.packing import (
     Details,
     Index,
     Literals,
-    Rebuilder,
     RequestPieces,
     as_json,
     block,
@@ -63,7 +63,7 @@ from claimeval.runs.views import Block, tables
 from claimeval.runs.views.comparison import documents, flips_in_words, results, where
 from claimeval.runs.views.run import judges
 from claimeval.runs.views.run import of as view_of
-from claimeval.statistics.formatting import decimal
+from claimeval.statistics.formatting import short
 from claimeval.types.errors import DataError, UsageError, visible
 from claimeval.types.records import REASONS, Part, SampleResult
 from claimeval.types.requests import Request
@@ -173,6 +173,7 @@ class _Samples:
                 add(position)
             if (size := self.close()) <= MAX_BYTES or len(positions) <= 1:
                 return len(positions)
+            # 5% fewer than would fit by their mean size, so that one more pass is mostly enough.
             positions = positions[: int(0.95 * len(positions) * MAX_BYTES / size) or 1]
             self.restart()
 
@@ -205,12 +206,17 @@ class _PageData(NamedTuple):
 
     def element(self) -> dict[str, object]:
         """Return the content of the element `overview`."""
+        views: list[dict[str, dict[str, Any]]] = []
+        for number, overview in enumerate(self._runs):
+            _, blocks = view_of(overview)
+            of_judges = judges(self._judges(number, overview), overview.manifest.short_names)
+            views.append(_drawn([*blocks, *of_judges]))
         return {
             "runs": [overview.model_dump(mode="json") for overview in self._runs],
             "comparison": self.comparison.model_dump(mode="json") if self.comparison else None,
             "facets": [facet._asdict() for facet in self.facets],
             "pictures": {name: tree(picture) for name, picture in self.pictures()},
-            "tables": [_drawn(blocks) for blocks in self._views()],
+            "tables": views,
             "compared": _drawn(self._compared()),
             "of": self.forwarded.of,
             "changed": [one.model_dump(mode="json") for one in self.forwarded.changed],
@@ -248,12 +254,6 @@ class _PageData(NamedTuple):
             ]
             for metric in metrics
         }
-
-    def _views(self) -> Iterator[list[Block]]:
-        """Yield what is shown of each run, and of its judges."""
-        for number, overview in enumerate(self._runs):
-            _, blocks = view_of(overview)
-            yield [*blocks, *judges(self._judges(number, overview), overview.manifest.short_names)]
 
     def _judges(self, number: int, overview: Overview) -> Sequence[JudgeNumbers]:
         """Return the numbers of the judges of a run, against people where there are labels."""
@@ -300,7 +300,10 @@ def _of_results(number: int, overview: Overview) -> Iterator[tuple[str, Picture]
         for metric, picture in zip(metrics, drawn, strict=True):
             yield f"slices/{number}/{slices.field}/{metric}", picture
     if counts := overview.diagnosis:
-        yield f"diagnosis/{number}", of_diagnosis(counts, partial(_blamed, of_run))
+        yield (
+            f"diagnosis/{number}",
+            of_diagnosis(counts, lambda cell: _list_address({**of_run, "blame": cell})),
+        )
     if overview.ranks:
         yield f"ranks/{number}", of_ranks(overview.ranks, width=NARROW)
     if overview.by_rank:
@@ -320,10 +323,6 @@ def _list_address(query: Mapping[str, object]) -> str:
 def _sliced(field: str, of_run: Mapping[str, object], metric: str, value: str | None) -> str:
     """Return the address of the samples of a slice."""
     return _list_address({"metric": metric, **of_run, "is": f"{field}={value or ''}"})
-
-
-def _blamed(of_run: Mapping[str, object], cell: str) -> str:
-    return _list_address({**of_run, "blame": cell})
 
 
 class _OneRun:
@@ -439,6 +438,7 @@ class PageDraft:
     def sent(self, request: Request) -> None:
         """Keep a request until the result of its sample is added, if a page can show it."""
         if self._noted <= WHOLE and request.messages and request.task is not None:
+            # The oldest goes: its sample has most likely ended, or waits for a slow judge.
             if len(self._sent) >= MAX_SENT:
                 del self._sent[next(iter(self._sent))]
             self._sent[request.key] = request
@@ -451,6 +451,7 @@ class PageDraft:
         self._run.note(result)
         if self._noted <= WHOLE:
             self._run.show(self._samples, result)
+        # From here on the page shows a selection, which is known at the end.
         elif self._noted == WHOLE + 1:
             self._samples.restart()
             self._sent.clear()
@@ -459,6 +460,8 @@ class PageDraft:
         """Write the page to an open file, and return True; False if the finished run in the
         directory is another one than the added samples."""
         manifest = load_manifest(folder)
+        # An earlier run that got further stays in the directory, and the page must be of its
+        # results.
         if len(RunResults.of(folder)) != self._noted or not self._run.ended_with(manifest):
             return False
         if self._noted <= WHOLE:
@@ -528,7 +531,11 @@ class _TwoRuns:
             lowest = [None if not difference else -abs(difference) for difference in differences]
             first_one = differences[0] if differences else None
             kind = "" if first_one is None else str((first_one > 0) - (first_one < 0))
-            selection.add(ids[-1], [-len(changes.flips) or None, *lowest], kind)
+            selection.add(
+                ids[-1],
+                [-len(changes.flips) or None, *lowest],
+                kind,
+            )
 
         compared = compare(*self._folders, note, sliced=True)
         sample_ids = (
@@ -563,7 +570,7 @@ class _TwoRuns:
             for result, names in zip(pair, judges, strict=True)
         )
         rounded = {
-            name: {cause: round(value, 6) for cause, value in of.items()}
+            name: {cause: short(value) for cause, value in of.items()}
             for name, of in changes.causes.items()
         }
         parts = changed_parts(pair.a.sample, pair.b.sample)
@@ -583,7 +590,13 @@ class _TwoRuns:
 def _listed(pair: Pair[SampleResult], part: Part) -> list[tuple[int | None, int | None, str]]:
     """Return the documents of a part in both runs, as one list."""
     a, b = (
-        list(zip(result.sample.ranks(part), result.sample.documents(part) or (), strict=True))
+        list(
+            zip(
+                result.sample.ranks(part),
+                result.sample.documents(part) or (),
+                strict=True,
+            )
+        )
         for result in pair
     )
     return aligned(a, b)
@@ -674,7 +687,7 @@ def _requests(
 def _table(overview: Overview) -> str:
     """Return the means as a plain table, for browsers without scripts."""
     rows = "".join(
-        f"<tr><th>{html.escape(visible(name))}</th><td>{decimal(metric.mean)}</td>"
+        f"<tr><th>{html.escape(visible(name))}</th><td>{metric.mean_in_words}</td>"
         f"<td>{ends_in_words(metric)}</td><td>{metric.n}</td></tr>"
         for name, metric in overview.summary.metrics.items()
     )

@@ -4,6 +4,7 @@ files."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from claimeval.metrics.derived import directed, loss
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from claimeval.runs.judges import JudgeNumbers
     from claimeval.runs.overview import PairedRuns, RankOverview
     from claimeval.runs.series import Series
-    from claimeval.runs.slices import ChangeSlices, DiagnosisCounts, Slices
+    from claimeval.runs.slices import ChangeSlices, DiagnosisCounts, Slice, Slices
     from claimeval.types.estimates import Estimate
 
 SHARE = "mean, from 0 to 1"
@@ -94,20 +95,39 @@ def of_series(series: Series, links: Sequence[str] = (), *, width: float = TREND
 def of_arms(table: ExperimentResult, *, width: float = TREND) -> dict[str, tuple[Picture, Picture]]:
     """Draw an experiment: by metric, the mean of each arm and the differences to the baseline."""
     drawn = {}
+    changes = {
+        metric: [
+            mark(arm.name, difference)
+            for arm in table.arms
+            if (difference := arm.metrics[metric].difference)
+        ][:ROWS]
+        for metric in table.arms[0].metrics
+    }
+    units = {metric: axis_label(first) for metric, first in table.arms[0].metrics.items()}
     for metric, first in table.arms[0].metrics.items():
         cells = {arm.name: arm.metrics[metric] for arm in table.arms}
         means = [mark(name, cell) for name, cell in cells.items()]
-        others = [mark(name, cell.difference) for name, cell in cells.items() if cell.difference]
+        beside = _of_unit(changes, units, metric)
         drawn[metric] = (
             charts.slices(means[:ROWS], directed(metric), axis_label(first), width=width),
             charts.forest(
-                others[:ROWS],
+                changes[metric],
                 f"{directed(metric)}: arm minus {table.baseline}",
                 "difference",
+                beside=beside,
                 width=width,
             ),
         )
     return drawn
+
+
+def _of_unit(
+    marks: Mapping[str, Sequence[Mark]], units: Mapping[str, str], metric: str
+) -> list[Mark]:
+    """Return the marks of all metrics of the unit of one, which share its axis."""
+    return list(
+        chain.from_iterable(of for name, of in marks.items() if units[name] == units[metric])
+    )
 
 
 def no_link(*_: str | None) -> str | None:
@@ -122,20 +142,30 @@ def of_slices(slices: Slices, link: Link = no_link, *, width: float = WIDTH) -> 
     `link` returns the address of a row by metric and value; `width` is in points.
     """
     drawn = []
-    for metric in dict.fromkeys(row.metric for row in slices):
-        rows = sorted(
-            (row for row in slices if row.metric == metric),
-            key=lambda row: -(row.contribution or 0),
-        )[:ROWS]
-        if not any(row.contribution is not None for row in rows):
+    by_metric: dict[str, list[Slice]] = {}
+    for row in slices:
+        by_metric.setdefault(row.metric, []).append(row)
+    for metric, of_metric in by_metric.items():
+        # A mean grade has no best value, so that nothing adds to a distance from it.
+        if all(row.contribution is None for row in of_metric):
             continue
+        rows = sorted(of_metric, key=lambda row: -(row.contribution or 0))[:ROWS]
         marks = [
             mark(row.value or "(without)", row.estimate, link(metric, row.value)) for row in rows
         ]
         share = [row.contribution for row in rows]
-        mean = loss(metric, sum(row.contribution or 0 for row in slices if row.metric == metric))
+        mean = loss(metric, sum(row.contribution or 0 for row in of_metric))
         title = f"{directed(metric)} by {slices.field}, the greatest loss first"
-        drawn.append(charts.slices(marks, title, SHARE, mean=mean, share=share, width=width))
+        drawn.append(
+            charts.slices(
+                marks,
+                title,
+                SHARE,
+                mean=mean,
+                share=share,
+                width=width,
+            )
+        )
     return drawn
 
 
@@ -144,18 +174,29 @@ def of_changes(
 ) -> list[Picture]:
     """Draw a picture for each metric: the difference of two runs by value of the field, largest
     contribution first."""
-    drawn = []
+    by_metric: dict[str, list[Mark]] = {}
+    units = dict[str, str]()
     for metric in dict.fromkeys(row.metric for row in changes.rows):
         estimated = [
             row for row in changes.rows if row.metric == metric and row.difference.value is not None
         ]
         rows = sorted(estimated, key=lambda row: -abs(row.contribution or 0))[:ROWS]
-        marks = [
+        by_metric[metric] = [
             mark(row.value or "(without)", row.difference, link(metric, row.value)) for row in rows
         ]
-        title = f"{directed(metric)} by {changes.field}, b - a"
-        drawn.append(charts.forest(marks, title, "difference of the means, b - a", width=width))
-    return drawn
+        is_share = all(row.unit == "share" for row in rows)
+        units[metric] = SHARE if is_share else metric
+    label = "difference of the means, b - a"
+    return [
+        charts.forest(
+            marks,
+            f"{directed(metric)} by {changes.field}, b - a",
+            label,
+            beside=_of_unit(by_metric, units, metric),
+            width=width,
+        )
+        for metric, marks in by_metric.items()
+    ]
 
 
 def of_diagnosis(counts: DiagnosisCounts, link: Link = no_link) -> Picture:
@@ -193,7 +234,18 @@ def of_by_rank(by_rank: ByRank, *, width: float = WIDTH) -> Picture:
     points = []
     for one in by_rank.ranks:
         low, high = one.share.reported or (None, None)
-        points.append((one.rank, Mark("", one.share.value, low, high, one.share.n)))
+        points.append(
+            (
+                one.rank,
+                Mark(
+                    "",
+                    one.share.value,
+                    low,
+                    high,
+                    one.share.n,
+                ),
+            )
+        )
     curve = Curve("gold claims in the answer", points)
     title = "Gold claims in the answer, by the rank of their evidence"
     return charts.lines([curve], title, "rank", "share of gold claims", width=width)
@@ -238,7 +290,11 @@ def of_cost(judges: Sequence[JudgeNumbers], names: Mapping[str, str] = {}) -> Pi
     marks = [
         (
             judge.dollars_per_1000 or 0.0,
-            Mark(names.get(judge.judge, judge.judge), judge.kappa, n=judge.compared),
+            Mark(
+                names.get(judge.judge, judge.judge),
+                judge.kappa,
+                n=judge.compared,
+            ),
         )
         for judge in priced
     ]
@@ -261,7 +317,16 @@ def of_confusion(judge: JudgeNumbers, name: str) -> Picture | None:
 def of_calibration(report: CalibrationReport, name: str) -> Picture:
     """Draw stated probabilities against the share that people label supported."""
     marks = [
-        (point.probability, Mark("people", point.share, point.low, point.high, point.n))
+        (
+            point.probability,
+            Mark(
+                "people",
+                point.share,
+                point.low,
+                point.high,
+                point.n,
+            ),
+        )
         for point in report.bins
     ]
     return charts.calibration(

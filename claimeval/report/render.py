@@ -20,11 +20,15 @@ ENDS = ("ends", "signed_ends", "percent_ends")
 """Kinds of columns with both ends of an estimate."""
 WIDTH = 1000
 """Characters of a text in Markdown."""
+STARTS = {"heading": "### ", "caution": "> **Caution:** ", "note": "> **Note:** "}
+"""What lines of these kinds begin with."""
 
 
 def code(text: str, width: int | None = None) -> str:
     """Return a text as a code span that can be used in a table cell."""
     line = visible(text, width).replace("|", "\\|")
+    # A code span ends at as many backticks as it began with, so that it begins with one more than
+    # the text has in a row.
     fence = "`" * (max((len(run) for run in re.findall("`+", line)), default=0) + 1)
     padded = f" {line} " if line.startswith("`") or line.endswith("`") else line
     return f"{fence}{padded}{fence}" if line else "(empty)"
@@ -59,25 +63,24 @@ def markdown(blocks: Iterable[Block]) -> str:
 def _markdown(block: Block) -> str:
     match block:
         case Line(parts, kind):
-            start = {"heading": "### ", "caution": "> **Caution:** ", "note": "> **Note:** "}.get(
-                kind, ""
-            )
-            return start + "".join(parts)
+            return STARTS.get(kind, "") + "".join(parts)
         case Entries(title, entries):
             lines = [f"**{title}**", ""]
             for entry in entries:
-                lines += [
-                    f"- {entry.name}",
-                    *(f"  - {name}: {words}" for name, words in entry.fields),
-                ]
+                lines.append(f"- {entry.name}")
+                lines += [f"  - {name}: {words}" for name, words in entry.fields]
             return "\n".join(lines)
-        case Table(columns=columns, rows=rows, title=title, notes=notes):
-            rule = ["---" if column.kind in ("text", "metric") else "---:" for column in columns]
-            lines = [
-                f"| {' | '.join(row)} |"
-                for row in ([column.name for column in columns], rule, *rows)
-            ]
-            return "\n\n".join((*([f"**{title}**"] if title else ()), "\n".join(lines), *notes))
+        case Table():
+            return _table(block)
+
+
+def _table(table: Table) -> str:
+    kinds = [column.kind for column in table.columns]
+    names = [column.name for column in table.columns]
+    rule = ["---" if kind in ("text", "metric") else "---:" for kind in kinds]
+    lines = [f"| {' | '.join(row)} |" for row in (names, rule, *table.rows)]
+    title = [f"**{table.title}**"] if table.title else []
+    return "\n\n".join((*title, "\n".join(lines), *table.notes))
 
 
 def as_json(table: Table) -> dict[str, Any]:
@@ -95,9 +98,15 @@ def as_json(table: Table) -> dict[str, Any]:
 
 def cells(table: Table) -> Iterator[list[str | float | None]]:
     """Yield the rows of a table for a CSV, the names of its columns first; both ends have columns
-    of their own."""
+    of their own, and a row inside another one has the name of that row before its own."""
     yield list(chain.from_iterable(map(_names, table.columns)))
-    for row in table.rows:
+    outer: tuple[Any, ...] = ()
+    for number, row in enumerate(table.rows):
+        if number in table.indented:
+            first = next(i for i, cell in enumerate(row) if cell)
+            row = (*row[:first], f"{outer[first]}: {row[first]}", *row[first + 1 :])
+        else:
+            outer = row
         values = [_values(cell, column) for cell, column in zip(row, table.columns, strict=True)]
         yield list(chain.from_iterable(values))
 

@@ -31,6 +31,7 @@ class SampleSelection:
     def add(self, sample_id: str, values: Sequence[float | None], stratum: str) -> None:
         """Add a sample with the values by which it is ranked, lowest first, and its stratum."""
         self._strata[stratum].append(len(self._ids))
+        # Four bytes a sample in place of its id, as a run may have a million.
         self._ids.append(crc32(sample_id.encode("utf-8", "surrogatepass")))
         for column, value in zip(self._columns, values, strict=True):
             column.append(math.nan if value is None else value)

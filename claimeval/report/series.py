@@ -35,10 +35,24 @@ def parts(
     intro = (
         f"{len(runs.runs)} runs, the oldest first, over up to {samples:,} samples; the baseline is"
     )
-    yield element("p", intro, Html(" "), element("b", runs.runs[runs.baseline]), ".")
+    yield element(
+        "p",
+        intro,
+        Html(" "),
+        element("b", runs.runs[runs.baseline]),
+        ".",
+    )
     if rebase:
         others = [i for i in range(len(runs.runs)) if i != runs.baseline]
-        choices = [Html(" ") + element("a", runs.runs[i], href=rebase([i])) for i in others]
+        choices = [
+            Html(" ")
+            + element(
+                "a",
+                runs.runs[i],
+                href=rebase([i]),
+            )
+            for i in others
+        ]
         yield element("p", "Other baselines:", joined(map(Html, choices)))
     links = [address([i]) for i in range(len(runs.runs))] if address else []
     for metric, picture in zip(runs.tracks, pictures.of_series(runs, links), strict=True):

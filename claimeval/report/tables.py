@@ -6,12 +6,13 @@ In a CSV, text that a spreadsheet would read as a formula is prefixed with an ap
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 from typing import Literal, get_args
 
 from claimeval.evaluation.manifest import Manifest
 from claimeval.types.errors import unknown_name
-from claimeval.types.records import SampleResult, Verdict
+from claimeval.types.records import Assessment, SampleResult, Verdict
 
 Rows = Literal["samples", "claims"]
 CITATIONS = "citations"
@@ -92,16 +93,22 @@ def _claims(manifest: Manifest, results: Iterable[SampleResult]) -> Iterator[lis
         for assessment in result.assessments:
             if (claim := claims.get(assessment.subject)) is None:
                 continue  # the assessment of a document or a whole answer
-            verdicts = {verdict.judge: verdict for verdict in assessment.verdicts}
             row: list[Cell] = [result.sample.id, claim.id, claim.of, claim.text, claim.grounding]
             row += [assessment.against, assessment.evidence.document, assessment.evidence.order]
-            cited = dict.fromkeys(name for verdict in assessment.verdicts for name in verdict.cites)
             row += [assessment.label, assessment.unassessed, assessment.agreement]
-            row += ["\n\n".join(texts[name] for name in cited if name in texts)]
+            row += ["\n\n".join(_cited(assessment, texts))]
             row += [assessment.cause] * located
+            verdicts = {verdict.judge: verdict for verdict in assessment.verdicts}
             for judge in judges:
                 row += _verdict_cells(verdicts.get(judge))
             yield row
+
+
+def _cited(assessment: Assessment, texts: Mapping[str, str]) -> Iterator[str]:
+    """Yield the texts of the documents that judges cite, each once; `texts` are those of the
+    sample, by id."""
+    cites = chain.from_iterable(verdict.cites for verdict in assessment.verdicts)
+    return (texts[name] for name in dict.fromkeys(cites) if name in texts)
 
 
 def _verdict_cells(verdict: Verdict | None) -> list[Cell]:

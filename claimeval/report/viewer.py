@@ -201,7 +201,7 @@ class Home:
         groups = self._groups()
         if is_new or self._steps.is_new:
             self._steps.is_new = False
-            _write_index(self._folder, _Index(runs=self._known, steps=self._steps.known))
+            _write_index(self._folder, _RunIndex(runs=self._known, steps=self._steps.known))
         return entries, experiments, groups
 
     def _groups(self) -> list[DataGroup]:
@@ -229,7 +229,7 @@ INDEX = ".claimeval-view.json"
 """The index of the runs in a folder."""
 
 
-class _Index(Record):
+class _RunIndex(Record):
     """What the list shows of the runs of a folder."""
 
     version: str = __version__
@@ -238,19 +238,21 @@ class _Index(Record):
     """The settings that changed from one run to the next."""
 
 
-def _read_index(folder: Path) -> _Index:
+def _read_index(folder: Path) -> _RunIndex:
     """Return the index of a folder; an empty one if there is none that this version can read."""
     file = folder / INDEX
     try:
-        index = _Index.model_validate_json(b"" if file.is_symlink() else file.read_bytes())
+        # A link in a folder of runs may lead to any file of this user.
+        index = _RunIndex.model_validate_json(b"" if file.is_symlink() else file.read_bytes())
     except (OSError, ValidationError):
-        return _Index()
-    return index if index.version == __version__ else _Index()
+        return _RunIndex()
+    return index if index.version == __version__ else _RunIndex()
 
 
-def _write_index(folder: Path, index: _Index) -> None:
+def _write_index(folder: Path, index: _RunIndex) -> None:
     """Write the index, unless the folder cannot be written to: then all runs are read at every
     start."""
+    # A folder may be read only, and a name in it may be no UTF-8.
     with suppress(OSError, UsageError, PydanticSerializationError):
         write_text(folder / INDEX, index.model_dump_json())
 
@@ -284,6 +286,7 @@ class _Steps:
 
     def _read(self, before: _ReadRun, after: _ReadRun) -> tuple[str, ...]:
         a, b = (self._manifest(self._folder / run.entry.name) for run in (before, after))
+        # Another name of the file is no other data: logs of each month are named after it.
         names = [setting.partition(":")[0] for setting in changed_settings(a, b)]
         data = ["data"] if a.data.digest != b.data.digest else []
         kept = [name for name in names if name not in ("metrics", "data")]
@@ -314,6 +317,7 @@ def _find(folder: Path, depth: int) -> Iterator[Path]:
         yield folder
     if depth:
         for entry in entries:
+            # A link could lead out of the folder, or in a circle.
             if entry.is_dir(follow_symlinks=False) and os.access(entry.path, os.R_OK | os.X_OK):
                 yield from _find(Path(entry.path), depth - 1)
 
@@ -332,7 +336,21 @@ def _read(name: str, path: Path, experiment: str | None) -> _ReadRun:
         for side in beside(path, summary.metrics):
             metrics |= side.metrics
     except DataError as error:
-        entry = RunEntry(name, 0.0, "", "", (), 0, False, {}, None, 0, (), experiment, str(error))
+        entry = RunEntry(
+            name,
+            0.0,
+            "",
+            "",
+            (),
+            0,
+            False,
+            {},
+            None,
+            0,
+            (),
+            experiment,
+            str(error),
+        )
         return _ReadRun(written, entry, (), {})
     cost = summary.cost.total if summary.cost else None
     found = sketch(path)
@@ -393,7 +411,20 @@ def experiment_entry(name: str, path: Path) -> ExperimentEntry:
     try:
         table = experiment_table(path)
     except DataError as error:
-        return ExperimentEntry(name, 0.0, "", 0, (), "", None, {}, {}, None, (), str(error))
+        return ExperimentEntry(
+            name,
+            0.0,
+            "",
+            0,
+            (),
+            "",
+            None,
+            {},
+            {},
+            None,
+            (),
+            str(error),
+        )
     costs = [arm.cost.dollars for arm in table.arms]
     metrics = {
         metric: tuple(arm.metrics[metric].mean for arm in table.arms)
@@ -415,18 +446,11 @@ def experiment_entry(name: str, path: Path) -> ExperimentEntry:
 
 
 def _group(runs: Sequence[_ReadRun], settings: _Steps) -> DataGroup:
-    files = Counter(_DAY.sub("*", run.entry.data) for run in runs)
-    (name, _), *others = files.most_common()
-    if others:
-        name = f"{name or 'data given in Python'} and {len(others)} more"
     counts = Counter(metric for metric in chain.from_iterable(run.metrics for run in runs))
     most = [metric for metric, count in counts.most_common(PICTURES) if count > 1]
     systems = _systems(runs)
-    lines = dict[tuple[str, str], list[_ReadRun]]()
-    for run, system in zip(runs, systems, strict=True):
-        lines.setdefault((run.entry.job, system), []).append(run)
-    pairs = itertools.chain.from_iterable(map(itertools.pairwise, lines.values()))
-    steps = {after.entry.name: settings.changed(before, after) for before, after in pairs}
+    steps = _changes(runs, systems, settings)
+    # The log of each month is another file: a mark at every run would say nothing.
     other_data = bool(steps) and all("data" in words for words in steps.values())
     unmarked = {"data"} if other_data else set()
     drawn = {
@@ -440,7 +464,7 @@ def _group(runs: Sequence[_ReadRun], settings: _Steps) -> DataGroup:
     }
     changes = {after: ", ".join(words) for after, words in steps.items() if words}
     return DataGroup(
-        name,
+        _files(runs),
         tuple(run.entry.name for run in runs),
         changes,
         _differences(runs),
@@ -448,6 +472,25 @@ def _group(runs: Sequence[_ReadRun], settings: _Steps) -> DataGroup:
         drawn,
         _by_system(runs, systems),
     )
+
+
+def _files(runs: Sequence[_ReadRun]) -> str:
+    """Return the file that most runs have judged, and how many others there are."""
+    # `answers-2026-11-03.jsonl` of each day is the same log: the date is replaced.
+    files = Counter(_DAY.sub("*", run.entry.data) for run in runs)
+    (name, _), *others = files.most_common()
+    return f"{name or 'data given in Python'} and {len(others)} more" if others else name
+
+
+def _changes(
+    runs: Sequence[_ReadRun], systems: Sequence[str], settings: _Steps
+) -> dict[str, tuple[str, ...]]:
+    """Return the settings that changed since the last run of the same job and system, by run."""
+    lines: dict[tuple[str, str], list[_ReadRun]] = {}
+    for run, system in zip(runs, systems, strict=True):
+        lines.setdefault((run.entry.job, system), []).append(run)
+    pairs = itertools.chain.from_iterable(map(itertools.pairwise, lines.values()))
+    return {after.entry.name: settings.changed(before, after) for before, after in pairs}
 
 
 def _by_system(runs: Sequence[_ReadRun], systems: Sequence[str]) -> dict[str, tuple[str, ...]]:
@@ -545,6 +588,7 @@ def _build(write: Callable[[IO[str]], None]) -> Future[bytes]:
         except Exception as error:  # noqa: BLE001  # raised again where the page is requested
             page.set_exception(error)
 
+    # A browser that waits asks again, and all its requests are answered by this one page.
     Thread(target=run, daemon=True).start()
     return page
 
@@ -642,6 +686,8 @@ class Viewer(ThreadingHTTPServer):
         content = self.labeling.of_report(names) if self.labeling else None
         if content is None:
             return report
+        # The page of a run is stored without what labels need: the token is of this start of the
+        # server.
         head, body, rest = report.partition(b"<body>")
         template = page("report")
         head = head.replace(template.policy.encode(), template.connected_policy.encode(), 1)
@@ -720,6 +766,8 @@ def ready_made(folder: Path) -> bytes | None:
     ):
         return None
     content = file.read_bytes()
+    # The policy has hashes of style and script, so that a page of another version is not this
+    # one's.
     same = f'content="{page("report").policy}"'.encode()
     return content if same in content[: len(same) + 500] else None
 
@@ -741,14 +789,7 @@ class _ViewerHandler(BaseHTTPRequestHandler):
         if url.path == "/":
             return self._answer_with("viewer", self.server.listing)
         if url.path == "/report":
-            start = query.get("from", [""])[-1]
-            first = max(1, int(start)) if start.isdecimal() else None
-            experiment = len(names) == 1 and names[0] in experiment_folders(self.server.folder)
-            name = "experiment" if experiment else "report"
-            takes_labels = bool(self.server.labeling) and not experiment
-            return self._answer_with(
-                name, lambda: self.server.report(names, first), connected=takes_labels
-            )
+            return self._report(names, query.get("from", [""])[-1])
         if url.path == "/compare" and len(names) > 2:
             baseline = query.get("baseline", names)[0]
             return self._answer_with("series", lambda: self.server.series(names, baseline))
@@ -760,6 +801,16 @@ class _ViewerHandler(BaseHTTPRequestHandler):
 
     do_HEAD = do_GET
 
+    def _report(self, names: list[str], start: str) -> None:
+        """Answer with the page of runs or of an experiment, from the sample with this number."""
+        first = max(1, int(start)) if start.isdecimal() else None
+        experiment = len(names) == 1 and names[0] in experiment_folders(self.server.folder)
+        name = "experiment" if experiment else "report"
+        takes_labels = bool(self.server.labeling) and not experiment
+        return self._answer_with(
+            name, lambda: self.server.report(names, first), connected=takes_labels
+        )
+
     def do_POST(self) -> None:
         """Take a label, or draw claims to label; only from a page of this server, and only with a
         name to label as."""
@@ -768,21 +819,8 @@ class _ViewerHandler(BaseHTTPRequestHandler):
         self.close_connection = True  # what a refused request still sends is not read
         if labeling is None:
             return self.send_error(HTTPStatus.NOT_IMPLEMENTED)
-        if (refusal := self._refusal()) or self.headers.get("Origin") is None:
-            return self._answer(
-                HTTPStatus.FORBIDDEN, refusal or "Only pages of this server may write."
-            )
-        if (
-            self.headers.get_content_type() != "application/json"
-            or "Content-Type" not in self.headers
-        ):
-            return self._answer(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "Send JSON.")
-        if not labeling.is_token(self.headers.get("X-Claimeval-Token", "")):
-            return self._answer(
-                HTTPStatus.FORBIDDEN, "This page is of an earlier start of the server: reload it."
-            )
-        if path not in ("/label", "/draw"):
-            return self._answer(HTTPStatus.NOT_FOUND, "Page not found.")
+        if refused := self._refused_writing(labeling, path):
+            return self._answer(*refused)
         size = self.headers.get("Content-Length", "")
         if not (size.isascii() and size.isdecimal() and int(size) <= LARGEST):
             return self._answer(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"Send up to {LARGEST} bytes.")
@@ -794,6 +832,24 @@ class _ViewerHandler(BaseHTTPRequestHandler):
             return self._answer(HTTPStatus.UNPROCESSABLE_ENTITY, str(error))
         self.close_connection = False
         return self._send(HTTPStatus.OK, as_json(answer), "default-src 'none'", "application/json")
+
+    def _refused_writing(self, labeling: Labeling, path: str) -> tuple[HTTPStatus, str] | None:
+        """Return why a request to write is refused; None for one of a page of this start of the
+        server."""
+        headers = self.headers
+        if refusal := self._refusal():
+            return HTTPStatus.FORBIDDEN, refusal
+        if headers.get("Origin") is None:
+            return HTTPStatus.FORBIDDEN, "Only pages of this server may write."
+        # A form of another site sends text or form data without asking, and JSON only after it.
+        if headers.get_content_type() != "application/json" or "Content-Type" not in headers:
+            return HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "Send JSON."
+        if not labeling.is_token(headers.get("X-Claimeval-Token", "")):
+            earlier = "This page is of an earlier start of the server: reload it."
+            return HTTPStatus.FORBIDDEN, earlier
+        if path not in ("/label", "/draw"):
+            return HTTPStatus.NOT_FOUND, "Page not found."
+        return None
 
     def _answer_with(
         self, name: str, make: Callable[[], bytes | None], *, connected: bool = False
@@ -819,11 +875,13 @@ class _ViewerHandler(BaseHTTPRequestHandler):
     def _refusal(self) -> str | None:
         """Return why a request is refused; None if it comes from a page of this server or the
         address bar."""
+        # A page of another site may call this server by a name of its own that leads to 127.0.0.1.
         if self.headers.get("Host") not in self.server.hosts:
             return "Open the viewer under the address that it printed when it started."
         origin = self.headers.get("Origin")
         if origin is not None and origin not in {f"http://{host}" for host in self.server.hosts}:
             return "Pages of other sites may not read these runs."
+        # `none` is an address that a person typed or opened from bookmarks.
         own = ("same-origin",) if self.command == "POST" else ("none", "same-origin")
         if self.headers.get("Sec-Fetch-Site", own[0]) not in own:
             return "Pages of other sites may not link to these runs."

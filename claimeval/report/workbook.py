@@ -42,7 +42,7 @@ def write(file: IO[bytes], sheets: Iterable[Sheet]) -> None:
     except ImportError as error:
         raise not_installed("writing .xlsx needs XlsxWriter", "excel") from error
 
-    # row by row, so that a large run does not stand in memory as cells
+    # Row by row, so that a large run does not stand in memory as cells.
     with Workbook(file, {"constant_memory": True}) as workbook:
         bold = workbook.add_format({"bold": True})
         decimal = workbook.add_format({"num_format": "0.00"})

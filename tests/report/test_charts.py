@@ -79,10 +79,10 @@ def test_rows_stand_at_their_values_with_their_intervals(width: float) -> None:
     assert near({round(x(line.get("x1")), 2) for line in of_class(drawn, "base")}, [0.6])
     assert [dot.get("fill") for dot in of_class(drawn, "hollow")] == ["none"]
     assert drawn.descriptions == (
-        "April: 0.746, 95% 0.70 to 0.79, n = 157, adds +0.100",
-        "May: 0.510, bounds 0.42 to 0.61, n = 40, adds +0.200",
+        "April: 0.75, 95% 0.70 to 0.79, n = 157, adds +0.10",
+        "May: 0.51, bounds 0.42 to 0.61, n = 40, adds +0.20",
         "June: no value",
-        "July: 0.300, n = 3, adds +0.050",
+        "July: 0.30, n = 3, adds +0.05",
     )
 
 
@@ -99,7 +99,7 @@ def test_differences_whose_interval_has_no_zero_are_filled() -> None:
     assert near((x(dot.get("cx")) for dot in of_class(drawn, "mark")), (0.05, -0.11, 0.02))
     assert [dot.get("fill") == "none" for dot in of_class(drawn, "mark")] == [False, False, True]
     assert near((x(line.get("x1")) for line in of_class(drawn, "base")), [0])
-    assert drawn.descriptions[1] == "down: -0.110, 95% -0.15 to -0.07"
+    assert drawn.descriptions[1] == "down: -0.11, 95% -0.15 to -0.07"
 
 
 @pytest.mark.parametrize("width", [640, 300])
@@ -114,7 +114,7 @@ def test_a_trend_has_its_points_intervals_changes_and_baseline(width: float) -> 
     assert near(spans(drawn, "y")[0], (0.70, 0.79))
     assert of_class(drawn, "change")[0].get("x1") == dots[1].get("cx")
     assert near((y(line.get("y1")) for line in of_class(drawn, "base")), [0.746])
-    assert drawn.descriptions[1] == "May: 0.510, bounds 0.42 to 0.61, n = 40, here changed: judges"
+    assert drawn.descriptions[1] == "May: 0.51, bounds 0.42 to 0.61, n = 40, here changed: judges"
     texts = {text.text: float(text.get("x") or 0) for text in root(drawn).iter(f"{SVG}text")}
     assert "1: changed judges" in texts
     assert texts["1"] == float(dots[1].get("cx") or 0)
@@ -154,7 +154,7 @@ def test_curves_stand_over_their_numbers_with_a_dash_of_their_own(log: bool) -> 
     assert gaps[1] / gaps[0] == pytest.approx(1 if log else 10, abs=0.01)
     assert len({curve.get("stroke-dasharray") for curve in of_class(drawn, "curve")}) == 2
     assert [key.text for key in of_class(drawn, "key")] == ["bm25", "dense"]
-    assert "dense, k 100, 0.600, 95% 0.58 to 0.62, n = 50" in drawn.descriptions
+    assert "dense, k 100, 0.60, 95% 0.58 to 0.62, n = 50" in drawn.descriptions
 
 
 def test_bars_rise_and_fall_as_the_values_do_greatest_first() -> None:
@@ -206,7 +206,7 @@ def test_calibration_sets_what_was_found_over_what_was_stated() -> None:
     assert near(spans(drawn, "y")[1], (0.75, 0.85))
     small, large = (float(dot.get("r") or 0) - 3 for dot in dots)
     assert (small / large) ** 2 == pytest.approx(30 / 120, abs=0.03)
-    assert drawn.descriptions[0] == "stated probability 0.10, 0.150, 95% 0.10 to 0.20, n = 30"
+    assert drawn.descriptions[0] == "stated probability 0.10, 0.15, 95% 0.10 to 0.20, n = 30"
 
 
 def test_a_heat_map_writes_each_value_in_its_cell_and_shades_it_by_its_height() -> None:
@@ -375,3 +375,22 @@ def test_colors_of_marks_stand_out_from_light_and_dark_paper(paper: str) -> None
     for color in charts.SERIES:
         light, dark = sorted((luminance(color), luminance(paper)), reverse=True)
         assert (light + 0.05) / (dark + 0.05) >= 3
+
+
+def test_pictures_of_one_comparison_have_one_axis() -> None:
+    """A point at 0.1 is one tenth of a line of the axis that also has 0.5 and 0, wherever drawn."""
+    small = Mark("s", 0.1)
+    large = Mark("l", 0.5)
+
+    def step(drawn: Picture) -> float:
+        """The width of one unit, of the place of the mark over that of the line at 0."""
+        (dot,) = of_class(drawn, "mark")
+        (base,) = of_class(drawn, "base")
+        value = 0.1 if drawn.descriptions[0].startswith("s") else 0.5
+        return (float(dot.get("cx") or 0) - float(base.get("x1") or 0)) / value
+
+    first = charts.forest([small], "a minus b", "difference", beside=(small, large))
+    second = charts.forest([large], "a minus b", "difference", beside=(small, large))
+    assert step(first) == pytest.approx(step(second), rel=0.02)
+    alone = charts.forest([small], "a minus b", "difference")
+    assert step(alone) > 2 * step(first)

@@ -142,12 +142,12 @@ def test_arms_stand_beside_the_baseline(browser: Browser, folder: Path) -> None:
     browser.open(page)
     assert browser.line("h1") == "towers.jsonl"
     rows = [" ".join(row.text.split()) for row in browser.all("section:nth-of-type(2) tbody tr")]
-    assert rows[0].endswith("0.500 0.40 to 0.60 40 baseline")
-    assert rows[1].endswith("0.700 0.60 to 0.80 40 +0.200 +0.05 to +0.35 0.020")
+    assert rows[0].endswith("0.50 0.40 to 0.60 40 baseline")
+    assert rows[1].endswith("0.70 0.60 to 0.80 40 +0.20 +0.05 to +0.35 0.020")
     assert "Chosen on one half of the questions (20 labels): lenient" in browser.line(".cautions")
-    assert "1.000, plain 0.500, gain +0.500 (+0.30 to +0.70, p 0.002)" in browser.line(".cautions")
+    assert "1.00, plain 0.50, gain +0.50 (+0.30 to +0.70, p 0.002)" in browser.line(".cautions")
     assert browser.line("section:has(#people) h2").endswith("on the choosing half")
-    assert "0.750 0.60 to 0.85" in browser.line("section:has(#people)")
+    assert "0.75 0.60 to 0.85" in browser.line("section:has(#people)")
     browser.picture("experiment-1280")
     browser.one("#theme").click()
     assert browser.run("return document.documentElement.dataset.theme") in ("light", "dark")

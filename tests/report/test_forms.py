@@ -32,7 +32,7 @@ def test_markdown_has_other_scores_and_the_order_of_documents(tmp_path: Path) ->
     odd = SampleResult.of(TOWER, scores=found)
     attach(run, "odd", [odd], {"words": "share", "grade": "grade"})
     text = forms.text(run, "md")
-    assert "| `words` | 0.500 | - | 1 | 0 |" in text
+    assert "| `words` | 0.50 | - | 1 | 0 |" in text
     assert "| `grade (grade)` | - | - | 0 | 1 |" in text
     assert "without a score: 1 refused (`grade`)" in text
     assert "0 of 3 claims flip in one of 1 other orders" in text
@@ -41,7 +41,7 @@ def test_markdown_has_other_scores_and_the_order_of_documents(tmp_path: Path) ->
 def test_what_is_no_share_of_claims_has_no_counts(tmp_path: Path) -> None:
     run = make(tmp_path / "run", derived=("factscore@1",))
     row = next(line for line in forms.text(run, "md").splitlines() if "factscore" in line)
-    assert row == "| `factscore@1` | 0.333 | - | 1 | 0 |  | - |"
+    assert row == "| `factscore@1` | 0.33 | - | 1 | 0 |  | - |"
     written = io.StringIO()
     write_csv(written, tables.rows(load_manifest(run), RunResults.of(run), "samples"))
     (line,) = csv.DictReader(written.getvalue().splitlines())
@@ -56,12 +56,14 @@ def test_the_comment_has_means_warnings_and_worst_claims(run: Path) -> None:
         " answers contradicts the documents"
     )
     # (1/3 + 1) / 2; 2 of 4 claims
-    assert "| `faithfulness` | 0.667 | " in text
-    assert " | 2 | 0 | 2 of 4 | 0.500 |" in text
+    assert "| `faithfulness` | 0.67 | " in text
+    assert " | 2 | 0 | 2 of 4 | 0.50 |" in text
     assert (
         "\n  - claim: `It is 90 metres high.`\n  - verdict: `contradicted by the contexts" in text
     )
-    assert "| judge | step | questions | tokens in | tokens out | verdicts | worth |" in text
+    assert (
+        "| judge | step | questions | tokens in | tokens out | verdicts | cost of replies |" in text
+    )
     assert "| unknown |" in text, "nobody stated a price"
     assert len(text) < 65_536, "what a comment on a pull request can hold"
 

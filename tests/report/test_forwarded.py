@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import claimeval as ce
 from claimeval.report import forms, forwarded
 from claimeval.runs.directory import append_line
-from claimeval.runs.forwarded import ForwardedPage
+from claimeval.runs.forwarded import ANSWERS, ROWS, TEXT, ForwardedPage
 from claimeval.types.errors import UsageError
 from claimeval.types.estimates import Estimate
 from claimeval.types.records import Document
@@ -277,6 +277,68 @@ def test_the_page_prints_on_one_sheet_and_fits_every_width(
             browser.size(width)
             assert browser.run("return document.documentElement.scrollWidth <= innerWidth")
         browser.size(1280, 900)
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize(
+    "word", ["Wartungsvertragsverlängerungsklausel ", "The town of Bern ", "塔的高度与历史"]
+)
+def test_the_longest_texts_print_on_one_sheet(
+    browser: Browser, realistic: Realistic, tmp_path: Path, word: str
+) -> None:
+    long = (word * 400)[:1200]
+    text = long[:TEXT]
+    for other in (None, realistic.b):
+        content = forwarded.read(realistic.a, other)
+        browser.open(_with_texts(content, long, text, tmp_path))
+        assert _printed_pages(browser) == 1
+        cautions = browser.texts(".cautions li")
+        assert (len(cautions), cautions[-1]) == (4, "9 other cautions are in the report.")
+        browser.paper(True)
+        heights = "[...document.querySelectorAll('.deciding li')].map((one) => one.clientHeight)"
+        shown = browser.run(f"return {heights}")
+        browser.paper(False)
+        assert isinstance(shown, list)
+        assert min(shown) > 40, "the three answers are all there"
+        # the longest that are printed whole
+        shorter = text
+        while browser.all(".crowded"):
+            shorter = shorter[:-10]
+            browser.open(_with_texts(content, shorter, shorter, tmp_path))
+        assert len(shorter) > 30
+        assert _printed_pages(browser) == 1
+
+
+def _with_texts(content: ForwardedPage, long: str, text: str, folder: Path) -> Path:
+    """A page with these texts everywhere, and twelve cautions."""
+    answers = [
+        one.model_copy(
+            update={
+                "question": text,
+                "gold": text,
+                "before": text if one.before else "",
+                "answer": text,
+                "claim": text,
+                "why": text,
+            }
+        )
+        for one in content.answers
+    ]
+    assert len(answers) == ANSWERS
+    longest = content.model_copy(
+        update={
+            "title": long[:300],
+            "facts": (long[:900],),
+            "cautions": (long,) * 12,
+            "why": long,
+            "sure": (long,),
+            "answers": tuple(answers),
+            "rows": (content.rows * ROWS)[:ROWS],
+        }
+    )
+    page = folder / "summary.html"
+    page.write_text(forwarded.document(longest))
+    return page
 
 
 @pytest.mark.browser

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from claimeval.report.packing import Rebuilder, row
+from claimeval.evaluation.rebuilder import Rebuilder
+from claimeval.report.packing import row
 from claimeval.runs.directory import RunResults, load_manifest
 from claimeval.runs.overview import LabelCounts, bar, gather
 from claimeval.types.records import Turn
@@ -107,7 +108,7 @@ def test_answers_with_the_most_contradicted_claims_come_first_then_the_most_unsu
         ("poet", "Its keeper was a poet.", "not_found", 0, 1),
     ]
     assert facts.front.read[0].explanation == "strict: contradicted"
-    assert facts.front.read[0].standing == "faithfulness 0.333, 1 of 3 claims supported"
+    assert facts.front.read[0].standing == "faithfulness 0.33, 1 of 3 claims supported"
 
 
 def test_the_worst_claim_of_an_answer_is_the_one_on_which_judges_agree(tmp_path: Path) -> None:
@@ -120,7 +121,7 @@ def test_the_worst_claim_of_an_answer_is_the_one_on_which_judges_agree(tmp_path:
     }
     (worst,) = gather(make(tmp_path / "run", [TOWER], says)).front.read
     assert (worst.claim, worst.votes) == (second, {"contradicted": 3})
-    assert worst.standing == "faithfulness 0.333, 1 of 3 claims supported; verdicts: 3 contradicted"
+    assert worst.standing == "faithfulness 0.33, 1 of 3 claims supported; verdicts: 3 contradicted"
 
 
 def test_cautions_name_families_notes_losses_and_ties(tmp_path: Path) -> None:

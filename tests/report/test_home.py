@@ -318,8 +318,8 @@ def test_three_runs_are_a_page_with_any_of_them_as_the_baseline(viewer: Viewer) 
     status, body, _ = ask(viewer, "/compare?run=month_0&run=month_2&run=month_5&baseline=month_2")
 
     assert status == 200
-    assert "month_5 against month_2: -0.300" in body
-    assert "trend: -0.250 per run" in body
+    assert "month_5 against month_2: -0.30" in body
+    assert "trend: -0.25 per run" in body
     assert 'href="/report?run=month_2&amp;run=month_5"' in body
     assert (
         'href="/compare?run=month_0&amp;run=month_2&amp;run=month_5&amp;baseline=month_0"' in body
@@ -433,7 +433,7 @@ def test_two_systems_have_a_line_and_a_difference_each(tmp_path: Path) -> None:
         (4, "#d55e00"),
     ]
     first = group.pictures["faithfulness"].descriptions[0]
-    assert first.startswith("openai:blue, blue-0: 1.000")
+    assert first.startswith("openai:blue, blue-0: 1.00")
     assert group.systems == {
         f"openai:{system}": tuple(f"{system}-{release}" for release in range(4))
         for system in ("blue", "green")

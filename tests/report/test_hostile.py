@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from claimeval.evaluation.rebuilder import Rebuilder
 from claimeval.metrics.rows import Metric
 from claimeval.report import forms
-from claimeval.report.packing import Rebuilder
 from claimeval.runs.directory import MANIFEST, RunResults, load_manifest
 from claimeval.types.records import Document, Sample
 from tests.report.conftest import Browser

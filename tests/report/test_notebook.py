@@ -87,7 +87,7 @@ def test_a_run_shows_value_interval_n_and_what_is_missing(run: ce.Run) -> None:
         " 1 makes claims that no document supports"
     )
     assert re.search(
-        r"faithfulness 0.250 0.00 to 1.00 2 1 1 of 3 0.333 .*without a score: 1 no_claims", page
+        r"faithfulness 0.25 0.00 to 1.00 2 1 1 of 3 0.33 .*without a score: 1 no_claims", page
     )
 
 
@@ -114,7 +114,7 @@ def test_an_attached_run_has_its_cards_beside(tmp_path: Path) -> None:
     ce.score(SAMPLES[:2], judges=JUDGE, metrics="faithfulness", out=tmp_path / "run")
     ce.measure(tmp_path / "run", "answer_length", out=tmp_path / "run" / "measure")
     page = text(ce.Run.load(tmp_path / "run")._repr_html_())
-    assert "answer_length (words) 5.500" in page, "8 and 3 words"
+    assert "answer_length (words) 5.50" in page, "8 and 3 words"
 
 
 def test_a_comparison_shows_differences_and_flips(run: ce.Run) -> None:
@@ -127,9 +127,9 @@ def test_a_comparison_shows_differences_and_flips(run: ce.Run) -> None:
         ce.compare(run, ce.score(SAMPLES, judges=judge, metrics="faithfulness"))._repr_html_()
     )
     assert "a = run 1, b = run 2, 3 samples in both" in page
-    assert "faithfulness 2 0.250 0.750 +0.500" in page
+    assert "faithfulness 2 0.25 0.75 +0.50" in page
     assert (
-        "because of b - a claims samples faithfulness other judges, prompt or settings +0.500 1 1"
+        "because of b - a claims samples faithfulness other judges, prompt or settings +0.50 1 1"
         in page
     )
     assert (
@@ -144,9 +144,9 @@ def test_each_of_several_runs_is_shown_against_the_baseline(run: ce.Run) -> None
         "run n mean 95% interval change 95% interval p (Holm) up down against the baseline 95%"
         " interval p (Holm)" in page
     )
-    assert "run 2 2 0.250" in page
-    assert "run 3 against run 1: 0.000" in page
-    assert "trend: 0.000 per run" in page
+    assert "run 2 2 0.25" in page
+    assert "run 3 against run 1: 0.00" in page
+    assert "trend: 0.00 per run" in page
 
 
 def test_an_experiment_shows_its_arms(tmp_path: Path) -> None:
@@ -156,7 +156,7 @@ def test_an_experiment_shows_its_arms(tmp_path: Path) -> None:
     asked = {"data": str(data), "judges": ["local:lexical"], "metrics": ["faithfulness"]}
     page = text(ce.experiment({**asked, "arms": arms, "baseline": "first"})._repr_html_())
     assert "data.jsonl : 3 samples, 2 arms" in page
-    assert re.search(r"faithfulness arm mean .* first 0\.\d{3} .* again 0\.\d{3} ", page)
+    assert re.search(r"faithfulness arm mean .* first [01]\.\d{2} .* again [01]\.\d{2} ", page)
 
 
 def test_agreement_and_slices_show_themselves(run: ce.Run, tmp_path: Path) -> None:
@@ -166,14 +166,14 @@ def test_agreement_and_slices_show_themselves(run: ce.Run, tmp_path: Path) -> No
     )
     page = text(ce.agreement(run, labels)._repr_html_())
     assert "agreement : 2 labeled items" in page
-    assert "accuracy 0.500" in page
+    assert "accuracy 0.50" in page
     assert "question metric samples" in text(run.by("question")._repr_html_())
 
 
 def test_a_sample_shows_its_answer_scores_and_claims_with_what_came_before(run: ce.Run) -> None:
     page = text(run.results[0]._repr_html_())
     assert page.startswith(
-        "tower: How high? It is 58 m high. It is blue. faithfulness is 0.500 (1 of 2 claims) "
+        "tower: How high? It is 58 m high. It is blue. faithfulness is 0.50 (1 of 2 claims) "
     )
     assert "answer against contexts supported It is 58 m high. not found It is blue." in page
     sample = {**SAMPLES[0], "history": [{"role": "user", "content": "Hello!"}]}

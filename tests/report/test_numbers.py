@@ -30,30 +30,30 @@ SIXTEEN = TOWER.model_copy(
         "contexts": (Document(id="guide", text="The rooms are large."),),
     }
 )
-NINE = dict.fromkeys(SENTENCES[9:], "not_found")
-"""Nine of sixteen claims are supported: faithfulness .5625, half-way between .562 and .563."""
+TEN = dict.fromkeys(SENTENCES[10:], "not_found")
+"""Ten of sixteen claims are supported: faithfulness .625, half-way between .62 and .63."""
 
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make(
-        tmp_path_factory.mktemp("run") / "nine",
+        tmp_path_factory.mktemp("run") / "ten",
         [SIXTEEN],
-        {"strict": NINE},
+        {"strict": TEN},
         metrics=["faithfulness"],
     )
 
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """Twelve samples at .5625 and at 1: each of 2^12 sign patterns but two is less extreme, p = 2 /
+    """Twelve samples at .625 and at 1: each of 2^12 sign patterns but two is less extreme, p = 2 /
     4096."""
     folder = tmp_path_factory.mktemp("runs")
     samples = [
         SIXTEEN.model_copy(update={"id": f"s{i}", "question": f"Question {i}?"}) for i in range(12)
     ]
     return (
-        make(folder / "nine", samples, {"strict": NINE}, metrics=["faithfulness"]),
+        make(folder / "ten", samples, {"strict": TEN}, metrics=["faithfulness"]),
         make(folder / "all", samples, {"kind": {}}, metrics=["faithfulness"]),
     )
 
@@ -68,8 +68,8 @@ def test_a_mean_half_way_reads_alike_in_the_terminal_in_markdown_and_without_a_s
         (tmp_path / "run.html").read_text().partition("<noscript>")[2].partition("</noscript>")[0]
     )
     for text in (capsys.readouterr().out, (tmp_path / "run.md").read_text(), plain_table):
-        assert "0.563" in text
-        assert "0.562" not in text
+        assert "0.63" in text
+        assert "0.62" not in text
 
 
 @pytest.mark.browser
@@ -120,9 +120,62 @@ def test_the_total_cost_is_a_sentence_and_counts_have_their_commas(
     browser.open(tmp_path / "free.html")
     judges = browser.line("section[aria-labelledby=judges]")
     assert (
-        "questions put to judges. Worth of all replies at the stated prices, also of those paid for"
-        " earlier: free." in judges
+        "questions put to judges. Cost of all replies at the stated prices, including those paid"
+        " for earlier: free." in judges
     )
+
+
+def likelihoods(folder: Path, times: int) -> ce.Run:
+    """Six samples with likelihoods about 3e-8, as a model of language gives them."""
+    values = dict(zip("abcdef", (1e-8, 3e-8, 5e-8, 2e-8, 4e-8, 3.6e-8), strict=True))
+    rows = [
+        {"id": name, "question": f"{name}?", "answer": "x", "metadata": {"topic": "uv"[i % 2]}}
+        for i, name in enumerate(values)
+    ]
+    return ce.measure(rows, {"likelihood": lambda sample: times * values[sample.id]}, out=folder)
+
+
+def test_a_number_that_is_not_zero_is_not_printed_as_zero_in_any_form(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = likelihoods(tmp_path / "a", 1)
+    again = likelihoods(tmp_path / "b", 3)
+    forms.write(tmp_path / "a", "md", tmp_path / "a.md")
+    forms.write(tmp_path / "a", "csv", tmp_path / "a.csv", rows="scores")
+    forms.summary(tmp_path / "a", "md", tmp_path / "summary.md")
+    forms.write(tmp_path / "a", "md", tmp_path / "two.md", compared=tmp_path / "b")
+    print_run(Output(), run, front_of(run))
+    terminal = capsys.readouterr().out
+    CompareCommand(runs=(tmp_path / "a", tmp_path / "b"), details=True, flips=0).do()
+    compared = capsys.readouterr().out
+    texts = [terminal, (tmp_path / "a.md").read_text(), (tmp_path / "summary.md").read_text()]
+    for text in (*texts, str(run.by("metadata.topic"))):
+        assert "3.1e-8" in text or "3.3e-8" in text
+        assert "0.00" not in text
+    assert "3.1e-08,1.59" in (tmp_path / "a.csv").read_text()
+    for text in (compared, (tmp_path / "two.md").read_text()):
+        assert "+6.2e-8" in text
+        assert "0.00" not in text
+    assert "is 3.1e-8 on average" in texts[2]
+    assert "share of claims" not in texts[2]
+    assert "judges disagree" not in compared
+    assert repr(again["likelihood"]).startswith("<MetricSummary 9.3e-8, 4.8e-8 to 1.4e-7")
+
+
+@pytest.mark.browser
+def test_a_small_number_reads_the_same_on_the_page(tmp_path: Path, browser: Browser) -> None:
+    likelihoods(tmp_path / "a", 1)
+    likelihoods(tmp_path / "b", 3)
+    forms.write(tmp_path / "a", "html", tmp_path / "a.html")
+    browser.open(tmp_path / "a.html")
+    text = browser.line("#main")
+    assert "3.1e-8" in text
+    assert "0.00" not in text
+    forms.write(tmp_path / "a", "html", tmp_path / "two.html", compared=tmp_path / "b")
+    browser.open(tmp_path / "two.html")
+    text = browser.line("#main")
+    assert "+6.2e-8" in text
+    assert "0.00" not in text
 
 
 @pytest.mark.browser
@@ -131,7 +184,7 @@ def test_a_mean_half_way_reads_the_same_on_the_page(
 ) -> None:
     forms.write(run, "html", tmp_path / "run.html")
     browser.open(tmp_path / "run.html")
-    assert browser.line(".mean-value") == "0.563"
+    assert browser.line(".mean-value") == "0.63"
 
 
 def test_differences_and_small_p_values_read_alike_in_compare_track_and_markdown(
@@ -143,8 +196,8 @@ def test_differences_and_small_p_values_read_alike_in_compare_track_and_markdown
     CompareCommand(runs=(*runs, runs[0]), details=True, flips=0).do()
     tracked = capsys.readouterr().out
     for text in (compared, tracked, (tmp_path / "two.md").read_text()):
-        assert "0.563" in text
-        assert "+0.438" in text  # .4375 is half-way too
+        assert "0.63" in text
+        assert "+0.38" in text  # .375 is half-way too
         assert "< 0.001" in text
 
 
@@ -155,7 +208,7 @@ def test_the_page_of_two_runs_says_the_same(
     forms.write(runs[0], "html", tmp_path / "two.html", compared=runs[1])
     browser.open(tmp_path / "two.html")
     line = browser.line(".differences tbody tr")
-    assert "0.563 1.000 +0.438" in line
+    assert "0.63 1.00 +0.38" in line
     assert "< 0.001" in line
 
 
@@ -166,7 +219,7 @@ def test_an_experiment_says_the_same_in_markdown_and_on_its_page(
     base = ArmResult(
         name="plain",
         run="plain",
-        metrics={"faithfulness": ArmMetric(mean=0.5625, low=0.545, high=0.875, n=16, clusters=16)},
+        metrics={"faithfulness": ArmMetric(mean=0.625, low=0.545, high=0.875, n=16, clusters=16)},
         claims=16,
         unassessed_rate=0.125,
         parse_failure_rate=0.0625,
@@ -184,7 +237,7 @@ def test_an_experiment_says_the_same_in_markdown_and_on_its_page(
         high=None,
         n=16,
         clusters=16,
-        difference=Estimate(value=0.4375, low=-0.125, high=0.875, n=16),
+        difference=Estimate(value=0.375, low=-0.125, high=0.875, n=16),
         p=0.0,
         p_adjusted=0.0,
     )
@@ -207,9 +260,9 @@ def test_an_experiment_says_the_same_in_markdown_and_on_its_page(
     page = " ".join(browser.texts("main")).replace("−", "-")
     for text in (markdown, page):
         for number in (
-            "0.563",
+            "0.63",
             "0.55 to 0.88",
-            "+0.438",
+            "+0.38",
             "-0.13 to +0.88",
             "< 0.001",
             "12.5%",

@@ -34,7 +34,7 @@ def test_the_overview_says_mean_interval_and_what_is_missing(browser: Browser, p
     # bridge.
     card = browser.one(".card").text
     assert "faithfulness" in card
-    assert "1.000" in card
+    assert "1.00" in card
     assert "mean of 2 samples, 1 without a score" in card
     assert "the text makes no factual claim" in card
     assert "2 supported" in card
@@ -53,7 +53,7 @@ def test_plots_say_in_words_what_they_show(browser: Browser, page: Path) -> None
         "faithfulness: 2 samples at 1, 1 sample without a value. Arrow keys lead from bar to bar."
         in said
     )
-    assert any(str(text).startswith("faithfulness: mean 1.000") for text in said)
+    assert any(str(text).startswith("faithfulness: mean 1.00") for text in said)
 
 
 def test_a_bar_of_the_distribution_leads_to_its_samples(browser: Browser, page: Path) -> None:

@@ -13,10 +13,11 @@ from typing import Any
 import pytest
 
 import claimeval as ce
+from claimeval.evaluation.rebuilder import Rebuilder
 from claimeval.judging.panel import Panel
 from claimeval.judging.prompts import quoted
 from claimeval.report import assets, forms
-from claimeval.report.packing import Literals, Rebuilder, line, pack
+from claimeval.report.packing import Literals, line, pack
 from claimeval.report.viewer import ready_made
 from claimeval.runs.directory import RunResults, load_manifest
 from claimeval.types.errors import DataError, UsageError

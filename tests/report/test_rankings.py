@@ -42,11 +42,11 @@ def test_a_picture_of_two_runs_has_a_curve_each_and_a_bar_a_query() -> None:
     assert "queries; higher: 2, lower: 0, of 3" in texts
     # the document that counts is first, second and third: nDCG@1 of 1, 0, 0
     assert any(
-        said.startswith("a < b, k (documents looked at) 1, 0.333, 95% ")
+        said.startswith("a < b, k (documents looked at) 1, 0.33, 95% ")
         for said in drawn.descriptions
     )
     assert any(
-        said.startswith("a < b, k (documents looked at) 3, 0.710, 95% ")
+        said.startswith("a < b, k (documents looked at) 3, 0.71, 95% ")
         for said in drawn.descriptions
     )  # 1, 1/log2 3, 1/2
 

@@ -10,9 +10,9 @@ import pytest
 
 import claimeval as ce
 from benchmarks.loopback import Options
+from claimeval.evaluation.rebuilder import Rebuilder
 from claimeval.judging.panel import Panel
 from claimeval.report import forms
-from claimeval.report.packing import Rebuilder
 from claimeval.runs.directory import RunResults, load_manifest
 from claimeval.types.records import Call, Document, Evidence, SampleResult
 from claimeval.types.requests import Judge
@@ -241,12 +241,12 @@ def test_labels_of_single_documents_fill_the_matrix(browser: Browser, tmp_path: 
         "faithfulness_per_document",
         "contradiction_rate ↓",
     ]
-    assert "0.333" in browser.texts("section[aria-labelledby=derived] tbody tr")[0]
+    assert "0.33" in browser.texts("section[aria-labelledby=derived] tbody tr")[0]
     browser.open(page, "#/sample/tower")
     assert browser.texts(".matrix tbody tr:nth-child(2) td") == ["✗contradicted"] * 3
     assert browser.texts(".matrix tfoot td") == ["carries", "repeats", "repeats"]
     scores = browser.texts("section[aria-labelledby^=derived] tbody td:last-child")
-    assert scores == ["0.333", "0.333"]
+    assert scores == ["0.33", "0.33"]
     assert "one document alone" in browser.texts(".matrix p")[0]
     browser.one(".exchanges").click()
     # claims of answer and reference; each document alone, then all about the rest; the answer

@@ -138,11 +138,11 @@ def test_every_form_has_the_same_numbers(
         [
             "x",
             "1,200",
-            "0.750",
+            "0.75",
             "0.50 to 0.90",
             "< 0.001",
-            "0.750 (0.50 to 0.90)",
-            "+0.213",
+            "0.75 (0.50 to 0.90)",
+            "+0.21",
             "+0.50 to +0.90",
             "12.5%",
             "$0.0040",
@@ -151,10 +151,10 @@ def test_every_form_has_the_same_numbers(
         [
             "y",
             "3",
-            "0.250",
+            "0.25",
             "0.10 to 0.60*",
             "-",
-            "0.250 (0.10 to 0.60)*",
+            "0.25 (0.10 to 0.60)*",
             "-",
             "+0.10 to +0.60",
             "-",
@@ -181,5 +181,5 @@ def test_every_form_has_the_same_numbers(
 def test_words_begin_at_the_left_in_a_notebook() -> None:
     head = (Column("metric"), Column("because of"), Column("b - a", "signed"))
     drawn = notebook.html([table("causes", head, [("a", "b", 0.5)])])
-    assert '<th>a</th><td class="words">b</td><td>+0.500</td>' in drawn
+    assert '<th>a</th><td class="words">b</td><td>+0.50</td>' in drawn
     assert '<th>metric</th><th class="words">because of</th><th>b - a</th>' in drawn

@@ -49,7 +49,7 @@ def test_the_picture_of_a_run_has_its_shares_and_the_ends_that_tables_print(
     ]
     assert list(drawn.descriptions) == expected
     assert drawn.descriptions[0].startswith(
-        "faithfulness: 0.417, "
+        "faithfulness: 0.42, "
     )  # five samples with 1 of 2, one with 0 of 2: 2.5 / 6
 
 
@@ -68,7 +68,7 @@ def test_the_picture_of_a_comparison_has_the_differences(runs: tuple[Run, Run]) 
         + f", n = {m.n}"
         for m in pair.metrics
     ]
-    assert drawn.descriptions[0].startswith("faithfulness: -0.583")
+    assert drawn.descriptions[0].startswith("faithfulness: -0.58")
 
 
 def test_a_metric_with_another_unit_does_not_share_the_axis_of_shares(
@@ -90,8 +90,8 @@ def test_slices_are_drawn_by_what_they_add_to_the_loss(runs: tuple[Run, Run]) ->
     (drawn,) = pictures.of_slices(slices)
 
     assert [said.partition(":")[0] for said in drawn.descriptions] == ["law", "art"]
-    assert drawn.descriptions[0].endswith("n = 4, adds +0.417")  # (3 x 0.5 + 1) / 6
-    assert drawn.descriptions[1].endswith("n = 2, adds +0.167")  # 2 x 0.5 / 6
+    assert drawn.descriptions[0].endswith("n = 4, adds +0.42")  # (3 x 0.5 + 1) / 6
+    assert drawn.descriptions[1].endswith("n = 2, adds +0.17")  # 2 x 0.5 / 6
 
 
 def test_agreement_is_a_map_of_kappas_and_a_confusion_a_rater() -> None:
@@ -122,7 +122,7 @@ def test_a_file_of_markdown_has_its_pictures_beside_it(
     forms.write(tmp_path / "a", "md", tmp_path / "both.md", compared=tmp_path / "b")
 
     assert "![Means of a](of%20a-metrics.svg)" in (tmp_path / "of a.md").read_text()
-    assert "faithfulness: 1.000" in (tmp_path / "of a-metrics.svg").read_text()
+    assert "faithfulness: 1.00" in (tmp_path / "of a-metrics.svg").read_text()
     assert "![b minus a](both-differences.svg)" in (tmp_path / "both.md").read_text()
-    assert "faithfulness: -0.583" in (tmp_path / "both-differences.svg").read_text()
+    assert "faithfulness: -0.58" in (tmp_path / "both-differences.svg").read_text()
     assert "![" not in forms.text(tmp_path / "a", "md"), "nobody says where standard output goes"

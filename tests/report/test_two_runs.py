@@ -91,12 +91,12 @@ def test_runs_without_a_shared_sample_or_metric_cannot_be_compared(
 def test_the_summary_in_markdown_has_the_difference(runs: tuple[Path, Path]) -> None:
     text = forms.text(runs[0], "md", compared=runs[1])
     assert "2 samples in both, 1 only in a, 1 only in b" in text
-    assert "| `faithfulness` | 2 | 0.333 | 0.667 | +0.333 |" in text
+    assert "| `faithfulness` | 2 | 0.33 | 0.67 | +0.33 |" in text
     assert (
         "- `t1`\n  - claim: `Its keeper was a poet.`\n"
         "  - label: not found → supported against the contexts, claim of the answer\n" in text
     )
-    assert "| `faithfulness` | other judges, prompt or settings | +0.333 | 2 | 2 |" in text
+    assert "| `faithfulness` | other judges, prompt or settings | +0.33 | 2 | 2 |" in text
 
 
 def test_two_claims_of_the_same_words_say_which_text_they_are_of(runs: tuple[Path, Path]) -> None:
@@ -153,7 +153,7 @@ def test_the_page_shows_what_changed_and_leads_there(
     browser: Browser, runs: tuple[Path, Path]
 ) -> None:
     browser.open(forms.write(runs[0], "html", compared=runs[1]))
-    assert "+0.333" in browser.one(".differences tbody tr").text
+    assert "+0.33" in browser.one(".differences tbody tr").text
     assert "judges: strict → kind" in browser.one(".settings").text
     browser.one("[aria-labelledby=flips] .worst a").click()
     browser.one(".side")
@@ -170,7 +170,7 @@ def test_the_list_begins_with_the_samples_that_changed(browser: Browser, tmp_pat
     page = forms.write(b, "html", compared=a)
     browser.open(page, "#/samples")
     assert browser.texts(".row-id") == ["t0", "t1", "t2"]
-    assert browser.line(".row-value.focus") == "faithfulness 1.000 ↘ 0.333 1 of 1 → 1 of 3"
+    assert browser.line(".row-value.focus") == "faithfulness 1.00 ↘ 0.33 1 of 1 → 1 of 3"
     browser.open(page, "#/samples?show=flipped")
     assert browser.texts(".row-id") == ["t0"]
 

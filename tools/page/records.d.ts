@@ -5,15 +5,16 @@ declare namespace Page {
   type ArmFlip = { sample_id: string; question: string; subject: string; claim: string; of: string; evidence: Evidence; a: "supported" | "contradicted" | "not_found"; b: "supported" | "contradicted" | "not_found"; a_word: string | null; b_word: string | null; a_explanation: string | null; b_explanation: string | null; arm: string };
   type ArmMetric = { mean: number | null; low: number | null; high: number | null; n: number; clusters: number; because: string | null; unit: string; missing: Record<string, number>; micro: number | null; bounds: [number, number] | null; ends: "interval" | "bounds" | "sequence" | "none"; sampling: [number, number] | null; total: number | null; judged: number | null; hits: number | null; unassessed: Record<string, number>; ungrounded: number; unasked: number; failure_rate: number; by_judge: Record<string, MetricSummary>; difference: Estimate | null; p: number | null; p_adjusted: number | null };
   type ArmResult = { name: string; run: string; metrics: Record<string, ArmMetric>; claims: number; unassessed_rate: number | null; parse_failure_rate: number | null; flips: number; compared: number; relabeled: number; labeled_once: number; cost: Cost; new_calls: number; median_latency: number | null; label_agreement: LabelAgreement | null; extraction: ExtractionSummary | null; covers_less: string | null };
-  type ByRank = { ranks: Array<RankShare>; ends: Estimate; middle: Estimate; drop: Estimate; least: number | null };
+  type ByRank = { ranks: Array<RankShare>; ends: Estimate; middle: Estimate; window: string; p: number | null; drop: Estimate };
   type CalibrationPoint = { n: number; probability: number; share: number; low: number; high: number };
   type CalibrationReport = { n: number; bins: Array<CalibrationPoint>; error: number | null; brier: number | null };
   type CausePart = { cause: string; value: number; claims: number | null; samples: number; largest: Array<ChangedClaim>; name: string | null; names: number; together: boolean; parts: Array<CausePart> };
   type CauseSlice = { field: string; value: string; samples: number; affected: number; contribution: number; share: number };
-  type ChangeSlice = { value: string | null; metric: string; n: number; a: number | null; b: number | null; difference: Estimate; contribution: number | null };
+  type ChangeSlice = { value: string | null; metric: string; n: number; a: number | null; b: number | null; difference: Estimate; contribution: number | null; unit: string };
   type ChangeSlices = { field: string; rows: Array<ChangeSlice> };
   type ChangedClaim = { sample_id: string; question: string; subject: string | null; run: "a" | "b"; claim: string | null; a: "supported" | "contradicted" | "not_found" | null; b: "supported" | "contradicted" | "not_found" | null; value: number };
   type ContextIds = { given: number; without: number; by_text: number; unmatched: number; references: number; retrieved: number };
+  type ContradictedAnswers = { a: number; b: number; only_a: number; only_b: number };
   type Cost = { calls: number; reused: number; prompt_tokens: number | null; completion_tokens: number | null; cached_tokens: number | null; verdicts: number; dollars: number | null; dollars_per_verdict: number | null; seconds: number | null };
   type Culprit = { sentence: string; metric: string | null; significant: boolean; cause: string | null; causes: Array<CausePart>; documents: Array<DocumentChange>; slices: Array<CauseSlice>; separate: string | null };
   type DataSource = { path: string | null; digest: string | null; samples: number | null; limit: number | null; mapping: Record<string, string | Array<string>>; ids: "given" | "made" | null };
@@ -44,7 +45,7 @@ declare namespace Page {
   type LabelCounts = { supported: number; contradicted: number; not_found: number; unassessed: number };
   type LabelPower = { labels: number; questions: number; selected_on: number; reported_on: number; power: number; least_power: number; labels_needed: number | null };
   type LabelProgress = { labeled: number; drawn: number; needed: number | null; same: number; repeated: number };
-  type Learned = { refused: Array<string>; schema_honoured: boolean | null; context_tokens: number | null; max_tokens: number | null };
+  type Learned = { refused: Array<string>; schema_honoured: boolean | null; context_tokens: number | null; max_tokens: number | null; parameters: number | null };
   type LongEvidence = { judge: string; context_tokens: number | null; samples: number; windows: number };
   type Manifest = { format: number; job: string; claimeval: string; created: string | null; metrics: Array<string | Metric>; questions: Array<QuestionRecord>; judges: Array<Record<string, JsonValue>>; extractor: Record<string, JsonValue> | null; prompts: Array<PromptRecord>; panel: Record<string, any>; notes: Array<string>; settings: Record<string, JsonValue>; data: DataSource; source: RunSource | null; cluster: string | null; versions: Record<string, string> };
   type Metric = { name: string; claims_of: string; against: string; description: string; prompt: string | null };
@@ -55,7 +56,7 @@ declare namespace Page {
   type Order = { measure: string; tau: number | null; human: Record<string, number | null>; assessor: Record<string, number | null>; queries: number };
   type OrderEffects = { orders: number; claims: number; flipped: number; lost: number; gained: number; rate: Estimate; places: Array<RankEffect> };
   type Overview = { name: string; manifest: Manifest; summary: Summary; cautions: Array<Note>; metrics: Array<MetricOverview>; derived: Record<string, string>; distributions: Record<string, Array<number>>; sides: Array<ScoresSummary>; judges: Array<JudgeOverview>; ranks: Array<RankOverview>; by_rank: ByRank | null; front: Front; extraction: ExtractionSummary | null; diagnosis: DiagnosisCounts | null; slices: Array<Slices>; judge_numbers: Array<JudgeNumbers> };
-  type PairedRuns = { a: string; b: string; shared: number; paired_by: "id" | "question"; clusters: number; cluster: string | null; only_a: number; only_b: number; changed_texts: number; changed_claims: number; settings: Array<string>; abstained: Array<string>; metrics: Array<MetricComparison>; by: Record<string, Array<MetricComparison>>; slices: Array<ChangeSlices>; by_rank: [ByRank | null, ByRank | null]; compared: number; flipped: number; relabeled: number; labeled_once: number; flips: Array<Flip>; culprit: Culprit };
+  type PairedRuns = { a: string; b: string; shared: number; paired_by: "id" | "question"; clusters: number; cluster: string | null; only_a: number; only_b: number; changed_texts: number; changed_claims: number; settings: Array<string>; abstained: Array<string>; metrics: Array<MetricComparison>; by: Record<string, Array<MetricComparison>>; slices: Array<ChangeSlices>; by_rank: [ByRank | null, ByRank | null]; compared: number; flipped: number; relabeled: number; labeled_once: number; flips: Array<Flip>; contradicted: ContradictedAnswers; culprit: Culprit };
   type Panel = { vote: string; tie: string; quorum: number | null; weights: Record<string, number>; replicates: number; per_document: boolean | "cited"; shuffle_contexts: number; on_same_family: "warn" | "skip" | "no-vote" | "error"; families: Record<string, string>; scale: Scale };
   type PanelSummary = { judges: Array<string>; claims: number; labels: Array<string>; unanimous: number; split: number; ties: number; no_quorum: number; alpha: number | null; ac1: number | null; judge_pairs: Array<RaterAgreement>; judge_vs_panel: Array<RaterAgreement>; noise: Record<string, ReplicateNoise>; disputes: Array<Dispute>; self_preference: Array<SelfPreference>; stopped_judges: Record<string, number> };
   type PeopleCorrelation = { rating: string; items: number; spearman: Estimate };
@@ -86,7 +87,7 @@ declare namespace Page {
   type Selection = { arm: string; selected_on: Record<string, LabelAgreement>; held_out: RaterReport; held_out_baseline: RaterReport; gain: Estimate; p: number | null; kappa: Estimate; beyond_noise: boolean; unmatched: number; power: LabelPower; written: string | null };
   type SelfPreference = { value: number | null; low: number | null; high: number | null; n: number; clusters: number; because: string | null; ends: "interval" | "bounds" | "sequence" | "none"; sampling: [number, number] | null; metric: string; family: string };
   type ServedModels = { name: string; served: Record<string, number> };
-  type Slice = { value: string | null; metric: string; samples: number; estimate: Estimate; contribution: number | null };
+  type Slice = { value: string | null; metric: string; samples: number; estimate: Estimate; contribution: number | null; unit: string };
   type Slices = { field: string; rows: Array<Slice> };
   type StepCost = { judge: string; step: string; cost: Cost };
   type StrayLabels = { labels: number; no_sample: number; no_item: number; other_evidence: number; first: string };
@@ -97,7 +98,7 @@ declare namespace Page {
 
 declare namespace Line {
   type Assessment = { subject: string; question: string; against: string; document?: number | null; order?: number | null; label?: string | null; positive?: boolean | null; unassessed?: string | null; tied?: boolean; cause?: "not_retrieved" | "split" | "spread" | "unused" | "contradicted" | "not_near" | null; verdicts: Array<Verdict>; agreement?: number | null; probability?: number | null; entropy?: number | null };
-  type Call = { key: string; step: string; judge: string; part: string; evidence?: Evidence | null; window?: number | null; subjects?: Array<string>; prompt?: string | null; attempt?: number; replicate?: number; reused?: boolean; reply?: string | null; failed?: string | null; message?: string | null; served_model?: string | null; prompt_tokens?: number | null; completion_tokens?: number | null; cached_tokens?: number | null; cache_write_tokens?: number | null; seconds?: number | null };
+  type Call = { key: string; step: string; judge: string; part: string; evidence?: Evidence | null; window?: number | null; subjects?: Array<string>; prompt?: string | null; attempt?: number; replicate?: number; reused?: boolean; reply?: string | null; failed?: string | null; message?: string | null; served_model?: string | null; prompt_tokens?: number | null; completion_tokens?: number | null; cached_tokens?: number | null; cache_write_tokens?: number | null; dollars?: number | null; seconds?: number | null };
   type Claim = { id: string; of: string; text: string; sentences?: Array<number>; span?: [number, number] | null; grounding: "exact" | "fuzzy" | "ids_only" | "ungrounded" | "given"; alternative?: number | null; repeats?: number; missing_numbers?: Array<string> };
   type Document = { id: string; text: string; title?: string | null; score?: number | null; id_is_rank?: boolean };
   type Evidence = { part: string; document?: number | null; order?: number | null };

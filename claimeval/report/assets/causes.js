@@ -17,7 +17,7 @@ import {
   table,
 } from "./elements.js";
 import { LABELS, sign } from "./labels.js";
-import { number, plural, signed } from "./numbers.js";
+import { digitsOf, number, plural, signed } from "./numbers.js";
 import { listed } from "./route.js";
 import { data } from "./text.js";
 
@@ -65,7 +65,8 @@ export function causeCard(metric) {
   const reach = reachOf(metric);
   const unpaired = metric.because.some(({ cause }) => cause === "score" || cause === "samples");
   const means = report.runs.map(({ summary }) => number(summary.metrics[metric.metric]?.mean));
-  const shared = `${number(metric.a)} → ${number(metric.b)}`;
+  const digits = digitsOf([metric.difference.low, metric.difference.high]);
+  const shared = `${number(metric.a, digits)} → ${number(metric.b, digits)}`;
   const rows = report.because[metric.metric].map(({ words, figure, inner, part }) =>
     part
       ? partCells(metric, part, inner ? span("inner", "– ", words) : words, figure, reach)

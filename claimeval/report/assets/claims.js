@@ -93,7 +93,7 @@ function citationMark(piece, { label, document, words }, side) {
       type: "button",
       class: `link citation sign is-${shown}`,
       title: words,
-      "aria-label": `Citation: ${words}`,
+      "aria-label": `${piece}${signText(shown)}: ${words}`,
       click: show,
     },
     visible(piece),

@@ -31,7 +31,12 @@ function messagesOf(packed, call, sample, claims, literals) {
   const text = (/** @type {string | number} */ piece) => {
     if (typeof piece === "number") return literals[piece];
     if (piece === "q") return quoted(sample.question);
-    const [from, to] = piece.slice(1).split("-").map(Number);
+    const [place, part] = piece.slice(1).split(":");
+    if (part) {
+      const [start, end] = part.split("-").map(Number);
+      return quoted(new Places(documents[Number(place) - 1].text).slice(start, end));
+    }
+    const [from, to] = place.split("-").map(Number);
     if (piece[0] === "s") return quoted(source.slice(from, to));
     if (piece[0] === "c") return quoted(claims.get((call.subjects ?? [])[from - 1])?.text ?? "");
     return quoted(piece[0] === "t" ? (documents[from - 1].title ?? "") : documents[from - 1].text);

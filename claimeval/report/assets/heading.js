@@ -110,6 +110,22 @@ function goldAnswer() {
   ];
 }
 
+const FINDINGS = {
+  absent: "not in the folder",
+  unreadable: "nothing readable",
+  unresolved: "no entry",
+  never_cited: "never cited",
+};
+
+/** What was known of the sources of a cited report before any call. @param {any} report */
+function findingsOf(report) {
+  return [
+    ["report", report.file],
+    ["sources", `${report.cited} cited, ${report.sources} read`],
+    ...Object.entries(FINDINGS).map(([name, words]) => [words, (report[name] ?? []).join("; ")]),
+  ];
+}
+
 /**
  * The fields of a sample other than its texts: [name, value].
  *
@@ -124,10 +140,11 @@ function factsOf(sample) {
       "answerable",
       answerable === undefined || answerable === null ? null : answerable ? "yes" : "no",
     ],
-    ...Object.entries(metadata ?? {}).map(([name, value]) => [
-      name,
-      typeof value === "string" ? value : JSON.stringify(value),
-    ]),
+    ...Object.entries(metadata ?? {}).flatMap(([name, value]) =>
+      name === "report" && value?.file
+        ? findingsOf(value)
+        : [[name, typeof value === "string" ? value : JSON.stringify(value)]],
+    ),
   ];
   return /** @type {[string, string][]} */ (
     found.filter(([, value]) => value !== null && value !== undefined && value !== "")

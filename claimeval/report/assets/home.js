@@ -1,7 +1,7 @@
 // The state of the viewer's home: runs, columns of their table, and the state in the address.
 
 import { el, p, span } from "./elements.js";
-import { dollars, number, plural, range, signed } from "./numbers.js";
+import { digitsOf, dollars, number, plural, range, signed } from "./numbers.js";
 import { data } from "./text.js";
 
 /**
@@ -44,7 +44,7 @@ const PER_PICTURE = 5; // metrics that are columns unless the reader chooses oth
 
 /** The name of a column over it. @param {string} key its name among all columns */
 export function columnName(key) {
-  if (key === "cost") return "worth"; // of all replies, also of those paid for earlier
+  if (key === "cost") return "cost of replies"; // also of those paid for earlier
   const name = key.replace(/^metric /, "");
   return name !== key && home.lower.includes(name) ? `${name} ↓` : name;
 }
@@ -110,7 +110,7 @@ function metricColumn(metric) {
       const [mean, ends, bounds] = found;
       const step = home.differences[run.name]?.[metric];
       return [
-        number(mean),
+        number(mean, digitsOf(ends)),
         ends && span("quiet small below", bounds ? "bounds " : "95% ", range(ends)),
         step !== undefined && span("quiet small below", "change ", signed(step)),
       ];

@@ -3,7 +3,7 @@
 import { directed } from "./data.js";
 import { definitions, div, el, list, more, note, p, span } from "./elements.js";
 import { judgeNames, partName, reasonInWords } from "./labels.js";
-import { endsInWords, number, percent, plural, range, total } from "./numbers.js";
+import { digitsOf, endsInWords, number, percent, plural, range, total } from "./numbers.js";
 import { histogram, intervalPlot, labelBar } from "./plots.js";
 import { data } from "./text.js";
 
@@ -24,7 +24,7 @@ export function metricCard({ metric, labels, distribution }, facts, run) {
       " against the ",
       data(partName(metric.against)),
     ),
-    p("headline", span("mean-value", number(summary.mean)), span("quiet", endsInWords(summary))),
+    p("headline", span("mean-value", meanOf(summary)), span("quiet", endsInWords(summary))),
     div(null, intervalPlot(summary, metric.name), memberMeans(summary, facts)),
     note(
       `mean of ${plural(summary.n, "sample")}`,
@@ -80,6 +80,11 @@ function metricNumbers(summary) {
       reasonList(summary.unassessed, "claim"),
     ],
   ];
+}
+
+/** @param {Page.MetricSummary} summary */
+function meanOf({ mean, low, high }) {
+  return number(mean, digitsOf([low, high]));
 }
 
 // The mean of each judge, next to that of the panel.

@@ -29,16 +29,39 @@ export function shownEnds({ ends, low, high }) {
 
 const HAIR = 1 + 1e-12; // as in claimeval/statistics/formatting.py: halves are rounded away from zero however they were computed
 
-// Numbers read as in the terminal and in Markdown. Nothing is shown as -0.
+// As `digits_of` of claimeval/statistics/formatting.py: the decimals of a value and its interval.
+/** @param {(number | null)[] | null | undefined} ends */
+export function digitsOf(ends) {
+  const [low, high] = ends ?? [null, null];
+  if (low === null || high === null) return 2;
+  const width = Math.abs(high - low);
+  if (width < 1e-5) return 2;
+  const wide = width * HAIR >= 0.002 ? 3 : FINEST;
+  return Math.max(width * HAIR >= 0.02 ? 2 : wide, visible(low), visible(high));
+}
+
+const FINEST = 4;
+const ZERO = 1e-14; // smaller numbers are errors of rounding
+
+// `digits`, or the decimals that a smaller number needs to be no zero.
+/** @param {number} value @param {number} [digits] */
+function visible(value, digits = 2) {
+  for (let finer = digits; finer <= FINEST; finer++)
+    if (Number((value * HAIR).toFixed(finer)) !== 0) return finer;
+  return digits;
+}
+
+// Numbers read as in the terminal and in Markdown: nothing is shown as -0, and only zero as zero.
 /** @param {number | null | undefined} value @param {number} [digits] */
-export function number(value, digits = 3) {
+export function number(value, digits = 2) {
   if (value === null || value === undefined) return "–";
-  const text = (value * HAIR).toFixed(digits);
-  return Number(text) === 0 ? (0).toFixed(digits) : text;
+  const text = (value * HAIR).toFixed(visible(value, digits));
+  if (Number(text) !== 0) return text;
+  return Math.abs(value) < ZERO ? (0).toFixed(digits) : value.toExponential(1);
 }
 
 /** @param {number | null | undefined} value @param {number} [digits] */
-export function signed(value, digits = 3) {
+export function signed(value, digits = 2) {
   if (value === null || value === undefined) return "–";
   const size = number(Math.abs(value), digits);
   return Number(size) === 0 ? size : `${value > 0 ? "+" : "−"}${size}`;
@@ -50,7 +73,7 @@ export function percent(share) {
 }
 
 /** @param {(number | null)[] | null | undefined} ends @param {number} [digits] @param {(value: number | null, digits?: number) => string} [write] */
-export function range(ends, digits = 2, write = number) {
+export function range(ends, digits = digitsOf(ends), write = number) {
   return ends?.every((end) => end !== null)
     ? ends.map((end) => write(end, digits)).join(" to ")
     : "–";
@@ -69,7 +92,7 @@ export function tokensInWords({ prompt_tokens: prompt, completion_tokens: comple
 
 /** @param {(number | null)[]} ends */
 export function signedRange(ends) {
-  return range(ends, 2, signed);
+  return range(ends, digitsOf(ends), signed);
 }
 
 /** The sum of what was counted. @param {Record<string, number>} counted */

@@ -24,6 +24,7 @@ import { judgeNames, LABELS, partName, sign, spokenSign } from "./labels.js";
 import { metricCard } from "./metrics.js";
 import {
   clustersInWords,
+  digitsOf,
   dollars,
   number,
   percent,
@@ -152,12 +153,7 @@ function worstAnswers({ front }, run) {
       explanation ? note(data(explanation)) : null,
     ],
   );
-  return section(
-    "worst",
-    "First to read",
-    p("quiet", "The answers with the most bad ratings."),
-    worst,
-  );
+  return section("worst", "First to read", p("quiet", "The worst come first."), worst);
 }
 
 /** @param {Page.WorstClaim} trouble @param {number} run */
@@ -232,7 +228,7 @@ function judgeTable(facts, run) {
           "verdicts",
           ["questions", "num"],
           "failed",
-          ...numeric("tokens in + out", "worth"),
+          ...numeric("tokens in + out", "cost of replies"),
         ],
         rows,
       ),
@@ -242,7 +238,7 @@ function judgeTable(facts, run) {
       cost === null && "Some of these models have no stated price.",
       cost !== null &&
         facts.judges.some((judge) => judge.cost.calls) &&
-        `Worth of all replies at the stated prices, also of those paid for earlier: ${dollars(cost)}.`,
+        `Cost of all replies at the stated prices, including those paid for earlier: ${dollars(cost)}.`,
     ),
     drawn("judges", report.tables[run].cost),
   );
@@ -285,7 +281,7 @@ function derivedTable({ derived, distributions, summary }, run) {
         (metric.unit ?? "share") !== "share" && span("quiet", " (", data(metric.unit), ")"),
       ],
       data(says),
-      number(metric.mean),
+      number(metric.mean, digitsOf([metric.low, metric.high])),
       shownEnds(metric),
       metric.n,
       range(metric.bounds),

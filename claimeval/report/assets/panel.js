@@ -4,7 +4,7 @@ import { directed, report } from "./data.js";
 import { claimLink, metricOf } from "./cells.js";
 import { definitions, div, list, more, note, numeric, section, table } from "./elements.js";
 import { judgeNames, LABELS, sign } from "./labels.js";
-import { number, percent, plural, signed, signedRange } from "./numbers.js";
+import { digitsOf, number, percent, plural, signed, signedRange } from "./numbers.js";
 import { drawn } from "./tables.js";
 import { data } from "./text.js";
 
@@ -78,7 +78,7 @@ function preferenceTable({ self_preference: preferences }) {
     ],
     preferences.map(({ metric, family, value, low, high, n, because }) => [
       [data(family), " on ", data(directed(metric))],
-      signed(value),
+      signed(value, digitsOf([low, high])),
       low === null ? data(because ?? "–") : signedRange([low, high]),
       n,
     ]),

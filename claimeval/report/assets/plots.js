@@ -3,7 +3,7 @@
 import { div, list, svg } from "./elements.js";
 import { listed } from "./route.js";
 import { countsInWords, LABELS, sign } from "./labels.js";
-import { number, plural, range, total } from "./numbers.js";
+import { digitsOf, number, plural, range, total } from "./numbers.js";
 
 // A mean with its interval and bounds on an axis from 0 to 1.
 /** @param {Page.MetricSummary} summary @param {string} name */
@@ -15,7 +15,7 @@ export function intervalPlot({ mean, low, high, bounds, ends: reported }, name) 
   const description =
     mean === null
       ? `${name} has no mean`
-      : `${name}: mean ${number(mean)}, ${ends ? `95% interval ${range(ends)}` : "no interval"}, ${range(bounds)} whatever the unassessed claims are`;
+      : `${name}: mean ${number(mean, digitsOf(ends))}, ${ends ? `95% interval ${range(ends)}` : "no interval"}, ${range(bounds)} whatever the unassessed claims are`;
   return svg(
     "svg",
     { class: "plot", viewBox: `0 0 ${width} 34`, role: "img", "aria-label": description },

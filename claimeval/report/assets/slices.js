@@ -16,7 +16,7 @@ import {
   scrolling,
   table,
 } from "./elements.js";
-import { number, shownEnds, signed, signedRange } from "./numbers.js";
+import { digitsOf, number, shownEnds, signed, signedRange } from "./numbers.js";
 import { address, listed, rewrite } from "./route.js";
 import { data } from "./text.js";
 
@@ -106,7 +106,7 @@ function sliceTable({ rows }, at) {
     most(rows, at).map(({ value, estimate, contribution }) => [
       name(value, at),
       estimate.n,
-      number(estimate.value),
+      number(estimate.value, digitsOf([estimate.low, estimate.high])),
       shownEnds(estimate),
       number(contribution),
     ]),
@@ -123,14 +123,18 @@ function changeTable({ rows }, at) {
       "95% interval",
       ["of the difference", "num strong"],
     ],
-    most(rows, at).map(({ value, n, a, b, difference, contribution }) => [
-      name(value, at),
-      n,
-      number(a),
-      number(b),
-      signed(difference.value),
-      signedRange([difference.low, difference.high]),
-      signed(contribution),
-    ]),
+    most(rows, at).map(({ value, n, a, b, difference, contribution }) => {
+      const ends = [difference.low, difference.high];
+      const digits = digitsOf(ends);
+      return [
+        name(value, at),
+        n,
+        number(a, digits),
+        number(b, digits),
+        signed(difference.value, digits),
+        signedRange(ends),
+        signed(contribution, digits),
+      ];
+    }),
   );
 }
