@@ -361,6 +361,14 @@ def cut_in_two(draw: Random, a: Side, b: Side) -> None:
         row.contexts = halves
 
 
+def without_a_page(draw: Random, row: Question) -> list[str]:
+    return [text for text in row.contexts if "part 2" not in text]
+
+
+def with_a_page_of_nothing(draw: Random, row: Question) -> list[str]:
+    return [*row.contexts, f"A page about {row.id}\nNothing of this is asked."]
+
+
 def of_four(draw: Random, a: Side, b: Side) -> None:
     """Retrieve two documents where there were four."""
     for row, other in zip(b.rows, a.rows, strict=True):
@@ -554,6 +562,7 @@ SERVED = (
     settings(served=("m1-2026-07-01",)),
 )
 BETTER = each(share=0.33, answer=lambda draw, row: [one for one in row.answer if one in row.facts])
+lost_pages = each(share=0.35, contexts=without_a_page)
 OWNER = "The owner of this place is ACME Ltd of Bern."
 NOT_SAME = "!inputs and settings are the same"
 UNDISTURBED = (
@@ -662,6 +671,58 @@ WORLDS |= {
         "answers changed | gen-2",
         *other_generator,
         shuffled_without_ids,
+    ),
+    "other_judge_and_lost_pages": (
+        f"because the judging changed (judges: m1 → m2) | with 2. | !not the system | {NOT_SAME}",
+        other_judge,
+        lost_pages,
+    ),
+    "other_judge_and_pages_of_nothing": (
+        f"the judging changed | !about | !because retrieval | {NOT_SAME}",
+        other_judge,
+        each(share=0.35, contexts=with_a_page_of_nothing),
+    ),
+    "judge_of_another_name_and_lost_pages": (
+        "documents in place of | judges: m1 → m2 | moves nothing | !because | !about",
+        settings(judge="m2"),
+        lost_pages,
+    ),
+    "served_model_and_lost_pages": (
+        f"because the judge changed | m1-2026-07-01 in b | documents in place of | {NOT_SAME}",
+        *SERVED,
+        settings(strict=0.2),
+        lost_pages,
+    ),
+    "served_model_and_pages_of_nothing": (
+        f"the judge changed | m1-2026-07-01 in b | !about | !because retrieval | {NOT_SAME}",
+        *SERVED,
+        settings(strict=0.2),
+        each(share=0.35, contexts=with_a_page_of_nothing),
+    ),
+    "judge_behind_its_name_and_lost_pages": (
+        f"because the judge changed behind its name | documents in place of | {NOT_SAME}",
+        settings(strict=0.2),
+        lost_pages,
+    ),
+    "judge_behind_its_name_and_pages_of_nothing": (
+        f"the judge changed behind its name | !about | !because retrieval | {NOT_SAME}",
+        settings(strict=0.2),
+        each(share=0.35, contexts=with_a_page_of_nothing),
+    ),
+    "other_judge_and_all_other_answers": (
+        f"while the judging changed | together with other answers | {NOT_SAME} | !because",
+        settings(judge="m2", strict=0.15),
+        *other_generator,
+    ),
+    "other_extractor_and_lost_pages": (
+        "because the extraction changed | x2 | documents in place of",
+        settings(extractor="x2", splits=0.25),
+        lost_pages,
+    ),
+    "lost_pages_and_questions_missing": (
+        "Run b lacks 24 of the 120 questions | Over the 96 in both | because retrieval lost",
+        lost_pages,
+        rows_of("b", slice(24, None)),
     ),
     "ids_with_a_prefix": (
         "answers changed | gen-2",

@@ -76,6 +76,18 @@ def reordered(draw: Random, a: Side, b: Side) -> None:
     draw.shuffle(b.rows)
 
 
+def numbered_without(row: int) -> tuple[Plant, Plant]:
+    """Number the rows of both runs, of which run b lacks one."""
+
+    def number(side: Side, rows: list[Question]) -> None:
+        side.rows = [replace(row, id=str(i)) for i, row in enumerate(rows)]
+
+    return (
+        lambda draw, a, b: number(a, a.rows),
+        lambda draw, a, b: number(b, [*b.rows[:row], *b.rows[row + 1 :]]),
+    )
+
+
 def copied(draw: Random, a: Side, b: Side) -> None:
     """Have every sample twice in both runs."""
     for side in (a, b):
@@ -124,6 +136,8 @@ EVENTS: dict[str, Event] = {
             rows=[replace(row, id=str(i)) for i, row in enumerate(b.rows)]
         ),
     ),
+    "ids_that_number_rows_one_of_them_missing": (BOTH, *numbered_without(60)),
+    "ids_that_number_rows_a_late_one_missing": (BOTH, *numbered_without(110)),
     "every_sample_twice": (SAME, copied),
     "some_samples_twice_in_b": (BOTH, copied_once),
     "three_rows_dropped": (BOTH, rows_of("b", slice(3, None))),
@@ -203,7 +217,7 @@ EVENTS: dict[str, Event] = {
         of_both(contexts=lambda row: [text.replace(" ", "\n", 9) for text in row.contexts]),
     ),
 }
-"""Thirty changes that are none, and nothing at all."""
+"""Thirty-two changes that are none, and nothing at all."""
 
 
 def sentence(name: str, seed: int, *, long: bool = False) -> str:

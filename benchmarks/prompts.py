@@ -3,7 +3,7 @@ tools.
 
     python -m benchmarks.prompts draw FOLDER [--data FOLDER] [--claims 150]
     python -m benchmarks.prompts read FOLDER --name NAME --judge openai:MODEL \
-        [--prompt three_way] [--half report]
+        [--prompt three_way] [--half report] [--together 1]
     python -m benchmarks.prompts tables FOLDER [--half report] [--first NAME]
 
 `draw` takes claims with human labels from three sources, half of them supported: sentences of
@@ -13,7 +13,8 @@ question or call are all in one half: prompts are written while looking at `choo
 `report`. A name is one reading: read a prompt twice under two names to see how far a judge agrees
 with itself. A prompt is a shipped one, a `.j2` file, `ragas` (its package must be installed), or a
 `.txt` file with the prompt of another tool, in which {evidence}, {claim} and {question} stand for
-the texts. Replies are kept, and a reading goes on where it stopped.
+the texts. Replies are kept, and a reading goes on where it stopped. With `--together 40`, up to
+forty claims of a source stand in one question, with the evidence of all of them.
 """
 
 from __future__ import annotations
@@ -240,6 +241,41 @@ def read_ours(
     save(folder, name, labels)
 
 
+def read_together(
+    folder: Path, items: Sequence[Item], name: str, judge: str, prompt: str, together: int
+) -> None:
+    """Ask with a prompt of claimeval about several claims of a source at once, each against the
+    evidence of all: a harder question than that of an answer, whose claims have few documents."""
+    ordered = sorted(items, key=lambda item: (item.source, item.group, item.id))
+    parts = []
+    for source in SOURCES:
+        of_source = [item for item in ordered if item.source == source]
+        parts += [of_source[at : at + together] for at in range(0, len(of_source), together)]
+    samples = [
+        {
+            "id": str(number),
+            "question": "Which of these claims does the evidence support?",
+            "contexts": list(dict.fromkeys(item.evidence for item in part)),
+            "reference_claims": [{"text": item.claim} for item in part],
+        }
+        for number, part in enumerate(parts)
+    ]
+    run = ce.score(
+        samples,
+        judges=judge,
+        metrics="context_recall",
+        assess_prompt=prompt,
+        claims_per_call=together,
+        out=folder / "runs" / f"{name}-{items[0].half}",
+        options=ce.RunOptions(cache=folder / "cache", concurrency=100, timeout=3_000),
+    )
+    labels = {}
+    for part, sample in zip(parts, run.results, strict=True):
+        for item, assessment in zip(part, sample.assessments, strict=True):
+            labels[item.id] = assessment.label or assessment.unassessed
+    save(folder, name, labels)
+
+
 def read_others(folder: Path, items: Sequence[Item], name: str, judge: str, prompt: str) -> None:
     """Ask with a prompt of another tool, one claim in each question."""
     make, find = ragas() if prompt == "ragas" else of_file(Path(prompt))
@@ -450,6 +486,7 @@ def main() -> None:
     parser.add_argument("--prompt", default="three_way")
     parser.add_argument("--half", choices=("choose", "report", "contradictions"), default="report")
     parser.add_argument("--first")
+    parser.add_argument("--together", type=int, default=1)
     given = parser.parse_args()
     if given.step == "draw":
         draw(given.folder, given.data or data_folder(), given.claims)
@@ -457,8 +494,13 @@ def main() -> None:
         tables(given.folder, given.half, given.first)
     else:
         items = [item for item in load(given.folder) if item.half == given.half]
-        read = read_others if given.prompt.endswith(("ragas", ".txt")) else read_ours
-        read(given.folder, items, given.name or given.prompt, given.judge, given.prompt)
+        what = (given.folder, items, given.name or given.prompt, given.judge, given.prompt)
+        if given.together > 1:
+            read_together(*what, given.together)
+        elif given.prompt.endswith(("ragas", ".txt")):
+            read_others(*what)
+        else:
+            read_ours(*what)
 
 
 if __name__ == "__main__":

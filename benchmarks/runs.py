@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import claimeval as ce
 from claimeval.evaluation.claims import ClaimsJob, ClaimsOptions, make_job
+from claimeval.evaluation.resumed import ResumedJob
 from claimeval.execution.runner import run_job
 from claimeval.metrics.derived import select_metrics
 from claimeval.runs.directory import RunWriter
@@ -55,13 +56,17 @@ def plan_at(url: str, model: str = "openai:judge") -> ClaimsJob:
     return make_job(ClaimsOptions(judges=[judge]), select_metrics(METRICS))
 
 
-def run(plan: ClaimsJob, count: int, folder: Path, **options: Any) -> Progress:
-    """Run a job with reply cache, results and summary."""
+def run(
+    plan: ClaimsJob, count: int, folder: Path, *, resumed: bool = False, **options: Any
+) -> Progress:
+    """Run a job with reply cache, results and summary; with `resumed`, from what the same run had
+    written before."""
     progress = Progress(count)
-    writer = RunWriter(folder / "run", plan.manifest, overwrite=True)
+    writer = RunWriter(folder / "run", plan.manifest, overwrite=not resumed)
     sink = RunSink(writer)
     settings = RunOptions(cache=folder / "store", **options)
-    summary = sink.finish(asyncio.run(run_job(plan, samples(count), sink.add, settings, progress)))
+    job = ResumedJob(plan, writer.manifest, writer.written()) if resumed else plan
+    summary = sink.finish(asyncio.run(run_job(job, samples(count), sink.add, settings, progress)))
     assert summary.complete
     assert summary["faithfulness"].mean == 0.75, "the judge's rules predict this score"
     return progress

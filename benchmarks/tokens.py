@@ -198,7 +198,19 @@ def label(claim: str) -> str:
     return LABELS[0] if share < 0.75 else LABELS[1] if share < 0.9 else LABELS[2]
 
 
-def rows(number: int) -> list[dict[str, Any]]:
+class Shape(NamedTuple):
+    """The least and largest sizes of samples: words of texts, and the number of documents."""
+
+    answer: tuple[int, int]
+    gold: tuple[int, int]
+    documents: tuple[int, int]
+    document: tuple[int, int]
+
+
+MIDDLE = Shape((80, 140), (50, 100), (5, 10), (150, 280))
+
+
+def rows(number: int, shape: Shape = MIDDLE) -> list[dict[str, Any]]:
     """Samples of sentences of the bundled data."""
     pool: list[str] = []
     for line in (
@@ -229,9 +241,9 @@ def rows(number: int) -> list[dict[str, Any]]:
         {
             "id": f"s{i}",
             "question": f"What is said of case {i}?",
-            "answer": text(80, 140),
-            "reference_answers": [text(50, 100)],
-            "contexts": [text(150, 280) for _ in range(rng.randint(5, 10))],
+            "answer": text(*shape.answer),
+            "reference_answers": [text(*shape.gold)],
+            "contexts": [text(*shape.document) for _ in range(rng.randint(*shape.documents))],
         }
         for i in range(number)
     ]

@@ -30,6 +30,8 @@ from benchmarks.loopback.wire import COMPLETE, NO_STATUS, Answer, Request, encod
 FLUSH = "/loopback/flush"
 """A path that is not logged. When it is answered, all events of finished exchanges are in the
 log."""
+MODELS = "/models"
+"""The end of another such path: the server lists no models."""
 UNLOGGED = -1
 
 
@@ -101,6 +103,8 @@ class Loopback:
     def _respond(self, request: Request) -> tuple[int, Answer]:
         if request.path == FLUSH:
             return UNLOGGED, Answer(200, b"{}")
+        if request.path.endswith(MODELS):
+            return UNLOGGED, Answer(404, b"{}")
         number = self._requests
         self._requests += 1
         asked = Asked(number, request, json_of(request), hashlib.sha256(request.body).hexdigest())
