@@ -350,6 +350,10 @@ def test_imports_and_help_load_no_sdk_and_nothing_heavy(code: str) -> None:
     assert not loaded_by(code) & (HEAVY | {"jinja2", "pydantic", "rapidfuzz", "numpy"})
 
 
+def test_the_functions_of_python_load_numpy_when_they_compute() -> None:
+    assert "numpy" not in loaded_by("import claimeval; claimeval.score; claimeval.compare")
+
+
 COMMAND = """
 import claimeval.cli.main, contextlib, io
 with contextlib.suppress(SystemExit), contextlib.redirect_stdout(io.StringIO()):
@@ -450,8 +454,18 @@ def test_public_names_exist_and_are_all_listed() -> None:
         claimeval.__getattr__("scores")
 
 
+def test_a_class_name_stands_for_one_class() -> None:
+    """A reader who meets `Source` in two rooms must not have to find out which one it is."""
+    defined: dict[str, list[str]] = {}
+    for path in FILES:
+        for node in ast.walk(syntax(path)):
+            if isinstance(node, ast.ClassDef):
+                defined.setdefault(node.name.strip("_"), []).append(name(path))
+    assert {name: found for name, found in defined.items() if len(found) > 1} == {}
+
+
 def test_no_room_is_harder_to_read_than_it_was() -> None:
-    """Branches, tokens a line, packed assignments and comprehensions: `tools/readability.py` shows
+    """Branches, tokens a line, packed assignments, fragments: `tools/readability.py` shows
     them, and records them where they got better."""
     recorded = json.loads((PACKAGE.parent / "tests" / "readability.json").read_text())
     worse = []

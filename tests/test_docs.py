@@ -226,6 +226,13 @@ def test_the_search_of_the_site_ranks_guides_first() -> None:
     assert third["location"] == "changelog/"
 
 
+def test_the_search_leaves_out_the_words_of_a_question_alone() -> None:
+    site = runpy.run_path(str(ROOT / "tools" / "build_site.py"))
+    pattern = site["without"](site["STOP_WORDS"].split()).replace(r"\p{L}\p{N}_", r"\w")
+    kept = re.sub(pattern, " ", "How do I know if my judge is good? What-if, island, the p value")
+    assert kept.split() == ["judge", "good", "What-if,", "island,", "p", "value"]
+
+
 def test_the_guides_and_the_readme_stay_short() -> None:
     """What a reader has to read; rules and tables are in the reference."""
     guides = [path.read_text(encoding="utf-8") for path in (ROOT / "docs").glob("*.md")]

@@ -231,7 +231,7 @@ ELSEWHERE = {
         (0, ("prompts", "list")),
         (1, ("prompts", "diff", f"{FILE}.j2", "assess/three_way")),
         (0, ("prompts", "check", f"{FILE}.j2")),
-        (0, ("retrieval", "data.jsonl", "--out", "ranks")),
+        (2, ("retrieval", "data.jsonl", "--out", "ranks")),
         (0, ("lexical", "data.jsonl", "--out", "words")),
     ],
     ids=lambda value: "_".join(value[:1]) if isinstance(value, tuple) else str(value),

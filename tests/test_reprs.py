@@ -94,9 +94,9 @@ def test_every_result_fits_a_few_lines_and_says_the_result(results: dict[str, ob
     hidden = [name for name, value in results.items() if " object at 0x" in repr(value)]
     assert hidden == []
     assert "<function" not in "".join(map(repr, results.values()))
-    assert "0.947" in repr(results["metric"])
-    assert "-0.079" in repr(results["change"])
-    assert repr(results["evaluation"]) == "<Evaluation, 1 query: ndcg@10 1.000>"
+    assert "0.95" in repr(results["metric"])
+    assert "-0.08" in repr(results["change"])
+    assert repr(results["evaluation"]) == "<Evaluation, 1 query: ndcg@10 1.0000>"
     assert "133 calls" in repr(results["forecast"])
 
 

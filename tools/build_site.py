@@ -19,7 +19,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -68,6 +68,7 @@ def main() -> int:
     if index.exists():
         content = json.loads(index.read_text(encoding="utf-8"))
         content["items"] = guides_first(content["items"])
+        content["config"]["separator"] += f"|{without(STOP_WORDS.split())}"
         index.write_text(json.dumps(content, ensure_ascii=False), encoding="utf-8")
     problems = [*broken_links(), *missing_names()]
     print(
@@ -271,6 +272,13 @@ class Page(HTMLParser):
 
 JOINER = "\u2060"
 """An invisible character that parts no word on the page, and makes another word for the search."""
+STOP_WORDS = (
+    "a an and any are as at be but by can could do does for from get had has have how i if in is it"
+    " its know many me much my need of on or should so someone take than that the their them then"
+    " there these they this to too use was we what when where which who will with would you your"
+)
+"""Words of a question that a section which answers it need not have. The search finds sections with
+all words, so `is my data sent to someone` found none."""
 MEMBER = re.compile(r"<code>[\w-]*(?:property|attribute)")
 
 
@@ -291,6 +299,14 @@ def guides_first(items: list[dict[str, Any]]) -> list[dict[str, Any]]:
         and not MEMBER.search(item["title"])
     ]
     return [*guides, *others]
+
+
+def without(words: Iterable[str]) -> str:
+    """Return a pattern of these words, with a small or a capital first letter, and of question
+    marks: for the search, they part other words as blanks do."""
+    either = "|".join(f"[{word[0].upper()}{word[0]}]{word[1:]}" for word in words)
+    beside = r"[\p{L}\p{N}_'’-]"
+    return rf"(?<!{beside})(?:{either})(?!{beside})|[?;]"
 
 
 def is_guide(location: str) -> bool:

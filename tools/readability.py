@@ -15,8 +15,10 @@ from __future__ import annotations
 import ast
 import json
 import math
+import re
 import sys
 import tokenize
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -70,6 +72,8 @@ class Readability(NamedTuple):
     """Conditional expressions inside one another."""
     comments: int
     """Comments of one line or several, and at ends of lines, without those for linters."""
+    fragments: int
+    """Private functions of five lines or fewer that are named at one place beside their own."""
 
     @property
     def tokens_a_line(self) -> float:
@@ -77,8 +81,8 @@ class Readability(NamedTuple):
         return self.tokens / self.code_lines if self.code_lines else 0.0
 
 
-def measure(room: str, files: list[Path]) -> Readability:
-    """Return the figures of the files of a room."""
+def measure(room: str, files: list[Path], named: Counter[str]) -> Readability:
+    """Return the figures of the files of a room, where the package has names so often."""
     tokens = 0
     code_lines = 0
     complexities: list[int] = []
@@ -86,6 +90,7 @@ def measure(room: str, files: list[Path]) -> Readability:
     heavy = 0
     nested = 0
     comments = 0
+    fragments = 0
     for path in files:
         comments += _comments(path)
         tokens_here, lines_here = _density(path)
@@ -94,6 +99,7 @@ def measure(room: str, files: list[Path]) -> Readability:
         tree = ast.parse(path.read_text(encoding="utf-8"))
         complexities += [complexity(function) for function in _functions(tree)]
         for node in ast.walk(tree):
+            fragments += _is_fragment(node, named)
             packed += _is_packed(node)
             heavy += _is_heavy(node)
             nested += _is_nested(node)
@@ -109,16 +115,19 @@ def measure(room: str, files: list[Path]) -> Readability:
         heavy=heavy,
         nested=nested,
         comments=comments,
+        fragments=fragments,
     )
 
 
 def rooms(package: Path = PACKAGE) -> list[Readability]:
     """Return the figures of each room of a package, and of the files beside the rooms."""
     by_room: dict[str, list[Path]] = {}
+    named = Counter[str]()
     for path in sorted(package.rglob("*.py")):
+        named.update(re.findall(r"[A-Za-z_]\w+", path.read_text(encoding="utf-8")))
         parts = path.relative_to(package).parts
         by_room.setdefault(parts[0] if len(parts) > 1 else "", []).append(path)
-    return [measure(room, files) for room, files in sorted(by_room.items())]
+    return [measure(room, files, named) for room, files in sorted(by_room.items())]
 
 
 def complexity(function: ast.AST) -> int:
@@ -150,6 +159,13 @@ def _own(function: ast.AST) -> Iterator[ast.AST]:
 
 def _functions(tree: ast.Module) -> Iterator[ast.AST]:
     return (node for node in ast.walk(tree) if isinstance(node, _FUNCTIONS))
+
+
+def _is_fragment(node: ast.AST, named: Counter[str]) -> bool:
+    if not isinstance(node, _FUNCTIONS) or not node.name.startswith("_"):
+        return False
+    lines = (node.end_lineno or node.lineno) - node.lineno + 1
+    return lines <= 5 and not node.name.startswith("__") and named[node.name] == 2
 
 
 def _is_packed(node: ast.AST) -> bool:
@@ -218,6 +234,7 @@ def held(row: Readability) -> dict[str, float]:
         "packed": row.packed,
         "heavy": row.heavy,
         "nested": row.nested,
+        "fragments": row.fragments,
     }
 
 
@@ -242,13 +259,13 @@ def main() -> None:
         return
     print(
         f"{'room':14}{'lines':>7}{'tokens a line':>15}{'above 10':>10}{'above 20':>10}"
-        f"{'highest':>9}{'packed':>8}{'heavy':>7}{'nested':>8}{'comments':>10}"
+        f"{'highest':>9}{'packed':>8}{'heavy':>7}{'nested':>8}{'comments':>10}{'fragments':>11}"
     )
     for row in found:
         print(
             f"{row.room or '-':14}{row.code_lines:7}{row.tokens_a_line:15.2f}{row.above_10:10}"
             f"{row.above_20:10}{row.highest:9}{row.packed:8}{row.heavy:7}{row.nested:8}"
-            f"{row.comments:10}"
+            f"{row.comments:10}{row.fragments:11}"
         )
     lines = sum(row.code_lines for row in found)
     functions = sum(row.functions for row in found)
@@ -257,7 +274,8 @@ def main() -> None:
         f"{lines} lines, {sum(row.tokens for row in found) / lines:.2f} tokens a line;"
         f" {functions} functions, {1000 * above_10 / functions:.0f} in a thousand above 10,"
         f" {sum(row.above_20 for row in found)} above 20; a comment in"
-        f" {lines / sum(row.comments for row in found):.0f} lines of code"
+        f" {lines / sum(row.comments for row in found):.0f} lines of code;"
+        f" {sum(row.fragments for row in found)} small private functions used once"
     )
 
 

@@ -156,7 +156,7 @@ async def aassess(
     job = make_job(requested, MetricSelection((SUPPORT,), None), extracts=False)
     remarks = (why,) if auto else ()
     job = replace(job, extracts=False, remarks=remarks)
-    # `data` names the file in the manifest; rows in memory have no name
+    # The data name the file in the manifest, and rows in memory have no name.
     examination = Examination(samples, path_of(claims) and str(claims), ALL, options)
     for _ in examination:
         pass
@@ -164,7 +164,7 @@ async def aassess(
     return await run_prepared(prepared, out=out, overwrite=overwrite, options=options, gates=gates)
 
 
-class _Evidence:
+class _GivenEvidence:
     """The evidence that the caller gave: for all claims, by the id of a claim, or none."""
 
     def __init__(self, given: Evidence | None) -> None:
@@ -206,7 +206,7 @@ class _Evidence:
 
 def _rows(claims: Data, evidence: Evidence | None) -> list[_Row]:
     """Return the claims with their evidence. Raises UsageError for what you can fix."""
-    given = _Evidence(evidence)
+    given = _GivenEvidence(evidence)
     rows = list[_Row]()
     places = dict[str, int]()
     for number, row in enumerate(_sources(claims), 1):
@@ -228,21 +228,30 @@ def _rows(claims: Data, evidence: Evidence | None) -> list[_Row]:
 def _sources(claims: Data) -> Iterable[SourceRow]:
     """Return the rows of a file, a table or a list."""
     if isinstance(claims, (str, Path)):
+        # A text in place of a list of texts would be looked for as a file.
         if isinstance(claims, str) and " " in claims.strip() and not Path(claims).exists():
             raise UsageError("claims: one text; give a list of texts, as in [text]")
         return read_rows(Path(claims).expanduser())
-    return (SourceRow(f"claim {i}", i, _fields(item)) for i, item in enumerate(rows_of(claims), 1))
+    return (
+        SourceRow(
+            f"claim {i}",
+            i,
+            _fields(item),
+        )
+        for i, item in enumerate(rows_of(claims), 1)
+    )
 
 
 def _fields(item: object) -> dict[str, object]:
     """Return the fields of a row, without those that a data frame has as NaN."""
     if not isinstance(item, Mapping):
         return {"text": item}
-    return {str(name): value for name, value in item.items() if _is_given(value)}
-
-
-def _is_given(value: object) -> bool:
-    return not (isinstance(value, float) and value != value)
+    # NaN is the one value that differs from itself, also that of numpy.
+    return {
+        str(name): value
+        for name, value in item.items()
+        if not isinstance(value, float) or value == value
+    }
 
 
 def _claim(row: SourceRow, number: int) -> GivenClaim:
@@ -277,7 +286,10 @@ def _documents(evidence: object, where: str) -> tuple[Document, ...]:
             continue
         fields = documents.document(item)
         if fields is None:
-            raise UsageError(f"{where}, document {rank}: no text in {type(item).__name__}")
+            raise UsageError(
+                f"{where}, document {rank}: no text in {type(item).__name__}; give a list of texts"
+                " or documents, against which every claim is judged"
+            )
         named = {**documents.ranked(rank), **fields}
         named["id"] = str(named["id"])
         named["id_is_rank"] = "id" not in fields

@@ -145,8 +145,17 @@ async def acheck(
         inspect(Prepared(claims, claims.manifest, [sample], 1, None))
     job = _CheckJob(claims, deadline)
     progress = Progress(1, options.progress)
+    # Each answer has the cap of its own call: under one name, earlier answers would have spent it.
     budget = f"check {uuid.uuid4().hex}"
-    await run_job(job, [sample], lambda _: None, options, progress, run=budget, urgent=True)
+    await run_job(
+        job,
+        [sample],
+        lambda _: None,
+        options,
+        progress,
+        run=budget,
+        urgent=True,
+    )
     assert job.result, "the only sample was evaluated"
     return without_lost(claims.metrics, job.result)
 
@@ -196,6 +205,16 @@ def _seconds(timeout: float) -> float:
     return timeout
 
 
+def _texts(contexts: Sequence[object] | None) -> object:
+    """Return contexts as the rows of a file have them."""
+    # A text is a sequence too: each of its letters would be a document.
+    if contexts is None or isinstance(contexts, str):
+        what = "None" if contexts is None else "one text"
+        raise UsageError(f"contexts: {what}; give a list of texts, as in [text]")
+    unpacked_contexts: dict[str, object] = unpacked({"contexts": contexts})
+    return unpacked_contexts["contexts"]
+
+
 def _sample(
     answer: object,
     contexts: Sequence[object],
@@ -206,20 +225,20 @@ def _sample(
 ) -> Sample:
     is_row = isinstance(answer, Mapping)
     fields = unpacked(answer if is_row else {"answer": answer})
-    if contexts is None or isinstance(contexts, str):
-        what = "None" if contexts is None else "one text"
-        raise UsageError(f"contexts: {what}; give a list of texts, as in [text]")
-    given = {"question": question, **unpacked({"contexts": contexts})}
-    given |= {"reference_answers": reference_answers, "history": list(history)}
-    named = {name: name for name, value in given.items() if value} | (
-        {} if is_row else {"answer": "answer"}
-    )
-    row: dict[str, object] = {
-        "id": "answer",
-        **({} if is_row else {"question": "", "contexts": []}),
-        **fields,
+    given = {
+        "question": question,
+        "contexts": _texts(contexts),
+        "reference_answers": reference_answers,
+        "history": list(history),
     }
-    row |= {name: given[name] for name in named if name in given}
+    given = {name: value for name, value in given.items() if value}
+    named = {name: name for name in given}
+    row: dict[str, object] = {"id": "answer"}
+    # The fields of a row keep their own names, which are recognized as in a file.
+    if not is_row:
+        row |= {"question": "", "contexts": []}
+        named["answer"] = "answer"
+    row |= {**fields, **given}
     try:
         (sample,) = samples_of([row], Read(named, answer_reasoning=answer_reasoning))
     except DataError as error:

@@ -211,12 +211,8 @@ async def ascore(
         data = read_report(data, sources, source_names=source_names)
         metrics = metrics or "citations"
     samples = samples_of(data, read, references=parse_references(references))
-    requested = ClaimsOptions(
-        judges=parse_specs(judges),
-        extractor=None if extractor is None else parse_spec(extractor),
-        metrics=None if metrics is None else metric_names(metrics),
-        extract_prompt=None if extract_prompt is None else str(extract_prompt),
-        assess_prompt=None if assess_prompt is None else str(assess_prompt),
+    requested = replace(
+        _options(judges, metrics, extractor, extract_prompt, assess_prompt),
         language=language,
         per_document=per_document,
         shuffle_contexts=shuffle_contexts,
@@ -232,6 +228,24 @@ async def ascore(
     return await run_prepared(prepared, out=out, overwrite=overwrite, options=options, gates=gates)
 
 
+def _options(
+    judges: Judges | None,
+    metrics: Metrics | None,
+    extractor: JudgeSpec | None,
+    extract_prompt: str | Path | None,
+    assess_prompt: str | Path | None,
+) -> ClaimsOptions:
+    """Return options as the job takes them, from judges, metrics and prompts as a user gives
+    them."""
+    return ClaimsOptions(
+        judges=() if judges is None else parse_specs(judges),
+        extractor=None if extractor is None else parse_spec(extractor),
+        metrics=None if metrics is None else metric_names(metrics),
+        extract_prompt=None if extract_prompt is None else str(extract_prompt),
+        assess_prompt=None if assess_prompt is None else str(assess_prompt),
+    )
+
+
 def _prepare(
     samples: Samples, data: Data, read: Read, requested: ClaimsOptions, options: RunOptions
 ) -> Prepared:
@@ -240,27 +254,30 @@ def _prepare(
     remarks = tuple[str, ...]()
     requested = replace(requested, language=None if auto else requested.language)
     selection = None if requested.metrics is None else select_metrics(requested.metrics)
-    # checks judges and prompts before reading data, which may come with claims
+    # Before the data are read: a misspelt judge or prompt is said before minutes of reading, and
+    # whether the data come with claims is not known yet.
     make_job(requested, selection or MetricSelection(SUPPORT, None), extracts=False)
     examination = Examination(samples, data, read, options)
     found = surveyed(examination, selection.rows if selection else SUPPORT)
     if found.mapping.read_as:
         logger.info("%s", found.mapping.read_as)
     chosen = choose_metrics(selection, found)
-    for missing, names in incomplete(found, chosen.rows).items():
-        logger.info("%s: counted as missing_input in %s", missing, ", ".join(names))
     if auto:
         language, why = prompt_language(samples)
         requested = replace(requested, language=language)
         remarks = (why,)
     job = make_job(requested, chosen, extracts=needs_claims(chosen.rows, found))
-    job = with_questions(replace(job, remarks=remarks), found)
+    job, without_question = with_questions(replace(job, remarks=remarks), found)
     job = with_numbering(job, examination, read.parsed.numbering)
     job.check_families(found.generators)
     if any(report_of(sample) for sample in islice(samples, 1)):
         job = ReportJob.of(job)
         check_report(job)
-    return examination.prepared(job)
+    lacks = [
+        f"{missing}: counted as missing_input in {', '.join(names)}"
+        for missing, names in incomplete(found, chosen.rows).items()
+    ]
+    return examination.prepared(job, [*lacks, *without_question])
 
 
 @with_hints
@@ -386,12 +403,8 @@ async def arejudge(
 
     panel = panel or PanelOptions()
     read = Read(mapping, limit, skip_malformed, group, turns, answer_reasoning, sheet)
-    requested = ClaimsOptions(
-        judges=() if judges is None else parse_specs(judges),
-        extractor=None if extractor is None else parse_spec(extractor),
-        metrics=None if metrics is None else metric_names(metrics),
-        extract_prompt=None if extract_prompt is None else str(extract_prompt),
-        assess_prompt=None if assess_prompt is None else str(assess_prompt),
+    requested = replace(
+        _options(judges, metrics, extractor, extract_prompt, assess_prompt),
         per_document=per_document,
         shuffle_contexts=shuffle_contexts,
         claims_per_call=claims_per_call,
@@ -408,7 +421,8 @@ async def arejudge(
             numbering=read.parsed.numbering,
             options=options,
         )
-    else:  # without claims and verdicts, samples are scored
+    else:
+        # A file of samples has no verdicts to take from: it is scored, as by `score`.
         prepared = _prepare(samples_of(source, read), source, read, requested, options)
     return await run_prepared(prepared, out=out, overwrite=overwrite, options=options, gates=gates)
 

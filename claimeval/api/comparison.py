@@ -23,7 +23,6 @@ from claimeval.runs.directory import incomplete, write_lines
 from claimeval.runs.ending import Ending
 from claimeval.runs.overview import MetricComparison, PairedRuns
 from claimeval.runs.pairing import PairedBy
-from claimeval.statistics.formatting import signed
 from claimeval.types.errors import StoppedEarly, UsageError, unknown_name
 from claimeval.types.options import RunOptions
 from claimeval.types.paths import expanded
@@ -123,7 +122,13 @@ class Comparison:
         that flipped."""
         if run not in self._pairs:
             with self.runs[self.baseline].on_disk() as a, self.runs[run].on_disk() as b:
-                pair = differences(a, b, cluster=self._cluster, by=self._by, metrics=self._metrics)
+                pair = differences(
+                    a,
+                    b,
+                    cluster=self._cluster,
+                    by=self._by,
+                    metrics=self._metrics,
+                )
             named = {"a": self._name(self.baseline), "b": self._name(run)}
             self._pairs[run] = pair.model_copy(update=named)
         return self._pairs[run]
@@ -188,7 +193,7 @@ class Comparison:
 
     def __repr__(self) -> str:
         changes = ", ".join(
-            f"{name} {signed(metric.difference.value)}" for name, metric in self.metrics.items()
+            f"{name} {metric.change_in_words}" for name, metric in self.metrics.items()
         )
         return f"<Comparison of {len(self.runs)} runs: {changes}>"
 
@@ -265,9 +270,11 @@ def compare(
         None if metrics is None else [canonical_name(str(name)) for name in metric_names(metrics)]
     )
     comparison = Comparison(loaded, baseline, metrics=names, by=by, cluster=cluster)
-    _ = (
-        comparison.trend if len(loaded) > 2 or names else comparison.metrics
-    )  # raises if the runs cannot be compared
+    # Computed here and kept, so that runs that cannot be compared are refused by this call.
+    if len(loaded) > 2 or names:
+        _ = comparison.trend
+    else:
+        _ = comparison.metrics
     return comparison
 
 
@@ -285,6 +292,7 @@ def _position(baseline: int | str, runs: Sequence[Run]) -> int:
     if isinstance(baseline, str):
         names = [{str(run.path), run.path.name} if run.path else set() for run in runs]
         positions = [i for i, run_names in enumerate(names) if baseline in run_names]
+        # A directory may be called 2, and then the text names it.
         if not positions and baseline.isdecimal():
             return _position(int(baseline), runs)
         if len(positions) != 1:
@@ -357,11 +365,9 @@ def experiment(
         raise UsageError("options.engine: an experiment runs on this machine; leave it out")
     options = replace(options, progress=options.progress or progress_bar())
     with ExitStack() as stack:
-        if out is None:
+        folder = _folder(out, design)
+        if folder is None:
             folder = Path(stack.enter_context(TemporaryDirectory()))
-        else:
-            name = "experiment" if isinstance(design, Mapping) else Path(design).stem
-            folder = expanded(out) / name if str(out).endswith("/") else expanded(out)
         if prepared.halves:
             check_folder(folder)
         carried = blocking(
@@ -369,12 +375,7 @@ def experiment(
         )
         if carried.stopped:
             raise Ending.of(carried.status).error()
-        stopped = "\n".join(
-            f"arm {name} failed: {why.rstrip('.')}." for name, why in carried.failed.items()
-        )
-        stopped += (
-            " The other arms are finished; fix the problem, then run the same command to resume."
-        )
+        stopped = _failed_in_words(carried.failed)
         if len(carried.failed) == len(plan.arms):
             raise StoppedEarly(stopped)
         with write_lines(folder / "flips.jsonl") as each_flip:
@@ -398,6 +399,23 @@ def experiment(
         return comparison
 
 
+def _folder(out: str | Path | None, design: str | Path | Mapping[str, Any]) -> Path | None:
+    """Return the folder of an experiment: `out`, or a folder in it that is named after the file."""
+    if out is None or not str(out).endswith("/"):
+        return expanded(out) if out is not None else None
+    name = "experiment" if isinstance(design, Mapping) else Path(design).stem
+    return expanded(out) / name
+
+
+def _failed_in_words(failed: Mapping[str, str]) -> str:
+    """Return which arms failed and why, and how to go on."""
+    lines = [f"arm {name} failed: {why.rstrip('.')}." for name, why in failed.items()]
+    return (
+        "\n".join(lines)
+        + " The other arms are finished; fix the problem, then run the same command to resume."
+    )
+
+
 def prepared_experiment(
     design: Experiment, options: RunOptions, *, select: bool = False, anyway: bool = False
 ) -> PreparedExperiment:
@@ -410,6 +428,7 @@ def prepared_experiment(
         anyway: As for `experiment`.
     """
     from claimeval.api.data import Examination, Read, samples_of
+    from claimeval.data.file_formats import sheet_of_data
     from claimeval.runs.experiments.running import PreparedExperiment, prepare
     from claimeval.runs.experiments.selection import halve
 
@@ -420,7 +439,7 @@ def prepared_experiment(
         design.group,
         design.turns,
         design.answer_reasoning,
-        design.sheet,
+        sheet_of_data(design.data, design.sheet, design.labels),
     )
     options = replace(options, cluster=design.cluster)
     design = design.model_copy(update={"cluster": read_options.cluster(options)})
@@ -446,6 +465,7 @@ def prepared_experiment(
         len(plans),
         design.cluster,
         anyway=anyway,
+        sheet=design.sheet,
     )
     logger.info(halves.power.in_words())
     samples = (*halves.choose, *halves.report)

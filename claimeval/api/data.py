@@ -276,10 +276,11 @@ def draw(
     target = None if out is None else expanded(out)
     if target and path and target.exists() and target.resolve() == path.resolve():
         raise UsageError(f"{target} is the log itself; choose another file")
+    source, log_rows = _read_log(log, path, question, sheet)
     rows = sampling.draw(
-        _log_rows(log, path, question, sheet),
+        log_rows,
         n,
-        source=_log_name(log, path),
+        source=source,
         every=every,
         seed=seed,
         stratify=stratify,
@@ -297,28 +298,26 @@ def as_lines(rows: Iterable[Mapping[str, Any]]) -> str:
     return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
 
 
-def _log_name(log: Data, path: Path | None) -> str:
-    if path:
-        return path.name
-    return "standard input" if isinstance(log, (str, Path)) else "rows"
-
-
-def _log_rows(
+def _read_log(
     log: Data, path: Path | None, question: str | None, sheet: str | None
-) -> Iterable[SourceRow]:
+) -> tuple[str, Iterable[SourceRow]]:
+    """Return what messages call a log, and its rows."""
     rows: Iterable[SourceRow | Sample]
     if path:
+        name = path.name
         rows = read_rows(path, sheet=sheet)
     elif isinstance(log, (str, Path)):
-        rows = read_json_lines(sys.stdin.buffer, "standard input")
+        name = "standard input"
+        rows = read_json_lines(sys.stdin.buffer, name)
     else:
+        name = "rows"
         problems = Problems()
         rows = (_row(item, number, problems) for number, item in enumerate(rows_of(log), 1))
     if not question:
         from claimeval.data.traces import samples_in
 
         rows = samples_in(rows)
-    return (row for row in rows if isinstance(row, SourceRow))
+    return name, (row for row in rows if isinstance(row, SourceRow))
 
 
 def import_replies(
@@ -398,52 +397,65 @@ def samples_of(
     Raises:
         UsageError: A field is unknown, `limit` is below 1, or the data have an unsupported type.
     """
-    limit = read.limit
-    given = read.parsed
-    check_at_least(1, limit=limit)
+    check_at_least(1, limit=read.limit)
     skip = read.skip_malformed
     problems = problems or Problems(skip=skip, unique_ids=skip)
     if isinstance(data, Run) or is_run(data):
+        _ = read.parsed
         run = data if isinstance(data, Run) else Run.load(str(data))
-        change = {"references": references} if references else {}
-        samples = run.samples
-        return RunSamples(
-            lambda: (
-                sample.model_copy(update=change) for sample in itertools.islice(samples, limit)
-            ),
-            run.manifest.data.ids,
-        )
+        return _samples_of_run(run, read.limit, references)
     if isinstance(data, (str, Path)):
-        path = expanded(data)
-        decision = reading.decision_of_file(path, given)
-        mapping = decision.mapping
-        problems.offered = options(decision.offered) or None
-        problems.remarks = decision.remarks
+        return _samples_of_file(expanded(data), read, references, problems)
+    return _samples_of_rows(data, read, references, problems)
 
-        def read_file(problems: Problems, positions: range | None = None) -> Iterator[Sample]:
-            """Read the file, or some of its rows."""
-            return reading.read_samples(
-                path,
-                mapping=mapping,
-                references=references,
-                limit=limit,
-                problems=problems,
-                positions=positions,
-            )
 
-        if path.is_file() and path.stat().st_size > HELD:
-            return LargeFile(path, read_file, problems, read, mapping)
-        return ReadSamples(lambda: read_file(problems), problems, mapping, hold=True)
+def _samples_of_run(run: Run, limit: int | None, references: References | None) -> RunSamples:
+    change = {"references": references} if references else {}
+    samples = run.samples
+    return RunSamples(
+        lambda: (sample.model_copy(update=change) for sample in itertools.islice(samples, limit)),
+        run.manifest.data.ids,
+    )
+
+
+def _samples_of_file(
+    path: Path, read: Read, references: References | None, problems: Problems
+) -> ReadSamples:
+    decision = reading.decision_of_file(path, read.parsed)
+    mapping = decision.mapping
+    problems.offered = options(decision.offered) or None
+    problems.remarks = decision.remarks
+
+    def read_file(problems: Problems, positions: range | None = None) -> Iterator[Sample]:
+        """Read the file, or some of its rows."""
+        return reading.read_samples(
+            path,
+            mapping=mapping,
+            references=references,
+            limit=read.limit,
+            problems=problems,
+            positions=positions,
+        )
+
+    if path.is_file() and path.stat().st_size > HELD:
+        return LargeFile(path, read_file, problems, read, mapping)
+    return ReadSamples(lambda: read_file(problems), problems, mapping, hold=True)
+
+
+def _samples_of_rows(
+    data: Data, read: Read, references: References | None, problems: Problems
+) -> ReadSamples:
+    """Return the samples of rows in memory, which are read at once: an iterator has them once."""
     items = (_row(item, number, problems) for number, item in enumerate(rows_of(data), 1))
     beginning = list(itertools.islice(items, reading.CHECKED))
-    decision = reading.decided(given, beginning, "data")
+    decision = reading.decided(read.parsed, beginning, "data")
     mapping = decision.mapping
     problems.offered = options(decision.offered) or None
     problems.remarks = decision.remarks
     rows = itertools.chain(beginning, items)
     samples = list(
         reading.samples_of_rows(
-            rows, "data", problems, mapping=mapping, references=references, limit=limit
+            rows, "data", problems, mapping=mapping, references=references, limit=read.limit
         )
     )
     return ReadSamples(lambda: iter(samples), problems, mapping)
@@ -503,6 +515,8 @@ class LargeFile(ReadSamples):
     def _digest(self) -> str:
         total = 0
         with self._path.open("rb") as file:
+            # A sum has no order: rows that were sorted otherwise are the same run, and open no new
+            # cap.
             for line in file:
                 total += int.from_bytes(hashlib.blake2b(line.rstrip(), digest_size=16).digest())
         return f"{total:x}"
@@ -607,10 +621,12 @@ class Examination:
         notes = problems.notes(complete=self.total is not None) if problems else []
         return record.model_copy(update={"notes": (*record.notes, *notes)}) if notes else record
 
-    def prepared(self, job: Job[Any] | MeasureJob) -> Prepared:
-        """Return the job over these samples. Raises UsageError if no sample has the cluster
-        field."""
-        return Prepared(job, self.described(job.manifest), self.items, self.total, self.path)
+    def prepared(self, job: Job[Any] | MeasureJob, remarks: Iterable[str] = ()) -> Prepared:
+        """Return the job over these samples, with what to say of them before it runs. Raises
+        UsageError if no sample has the cluster field."""
+        record = self.described(job.manifest)
+        said = tuple(remarks)
+        return Prepared(job, record, self.items, self.total, self.path, remarks=said)
 
     @property
     def items(self) -> Samples:
@@ -639,16 +655,10 @@ def rows_of(data: Any) -> Iterable[Any]:
     if isinstance(data, BaseModel):
         data = data.model_dump()
     if isinstance(data, Mapping):
-        if data and all(hasattr(value, "column_names") for value in data.values()):
-            raise UsageError(
-                f"data: several data sets ({', '.join(map(str, data))}); give one of them, as in"
-                " data[NAME]"
-            )
-        return table_rows(unpacked(data), "data")
+        return _rows_of_columns(data)
     if hasattr(data, "to_dict") and hasattr(data, "reset_index"):
-        if not hasattr(data, "columns"):
-            return [data.to_dict()]  # a row of a DataFrame
-        return _records(data)
+        # A row of a DataFrame is a Series, which has no columns.
+        return _records(data) if hasattr(data, "columns") else [data.to_dict()]
     for method in ("to_pylist", "to_dicts"):
         if hasattr(data, method):
             table: Iterable[Any] = getattr(data, method)()
@@ -660,6 +670,16 @@ def rows_of(data: Any) -> Iterable[Any]:
     return data
 
 
+def _rows_of_columns(data: Mapping[Any, Any]) -> Iterable[Any]:
+    # `load_dataset` of Hugging Face gives a dict of data sets unless a split is named.
+    if data and all(hasattr(value, "column_names") for value in data.values()):
+        raise UsageError(
+            f"data: several data sets ({', '.join(map(str, data))}); give one of them, as in"
+            " data[NAME]"
+        )
+    return table_rows(unpacked(data), "data")
+
+
 def _records(frame: Any) -> list[dict[str, Any]]:
     """Return the rows of a data frame, with its index: as columns if it has names, else as
     `index`, by which scores find their way back into the frame."""
@@ -669,7 +689,14 @@ def _records(frame: Any) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = frame.to_dict("records")
     if INDEX in frame.columns or frame.index.nlevels > 1:
         return rows
-    return [{**row, INDEX: label} for row, label in zip(rows, frame.index.tolist(), strict=True)]
+    return [
+        {**row, INDEX: label}
+        for row, label in zip(
+            rows,
+            frame.index.tolist(),
+            strict=True,
+        )
+    ]
 
 
 INDEX = "index"

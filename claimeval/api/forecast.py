@@ -100,6 +100,7 @@ def planned(door: Callable[P, object], /, *args: P.args, **kwargs: P.kwargs) -> 
             if inspect.iscoroutine(result):
                 blocking(result)
     except _Stopped as stopped:
+        stopped.prepared.log_remarks()
         return Planned(stopped.prepared, _forecast(stopped.prepared, _options(kwargs)))
     raise UsageError(f"{getattr(door, '__name__', 'this')} asks no judge or cannot be planned")
 

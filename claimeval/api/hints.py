@@ -55,6 +55,7 @@ def with_hints(function: Callable[P, T]) -> Callable[P, T]:
     if inspect.iscoroutinefunction(function):
 
         @functools.wraps(function)
+        # A coroutine function stays one, since `inspect` and frameworks ask before they call.
         async def twin(*args: P.args, **kwargs: P.kwargs) -> Any:
             """Check the names of the arguments, then await the function."""
             check(kwargs)

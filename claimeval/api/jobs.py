@@ -18,9 +18,11 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from claimeval import providers
 from claimeval.api.run import Run, write_page
+from claimeval.evaluation.claims import ClaimsJob
 from claimeval.evaluation.job import Job
 from claimeval.evaluation.kinds import kind_of
 from claimeval.evaluation.manifest import Manifest
+from claimeval.evaluation.resumed import ResumedJob
 from claimeval.evaluation.summary import SummaryBuilder
 from claimeval.execution import DONE, ComputedJob, RunStatus
 from claimeval.execution.budget import check_caps
@@ -32,14 +34,16 @@ from claimeval.runs.directory import MANIFEST, ResultWriter, RunInMemory, RunRes
 from claimeval.runs.ending import Ending
 from claimeval.runs.jobs import Prepared, RunSink
 from claimeval.runs.stopping import Gating
-from claimeval.store.store import cache_folder, check_cache
+from claimeval.statistics.formatting import number_of
+from claimeval.store.lessons import Lessons
+from claimeval.store.store import Store, cache_folder, check_cache
 from claimeval.types.errors import UsageError, is_installed, missing_part, not_installed
 from claimeval.types.gates import Gates
 from claimeval.types.options import RunOptions, Shard
 from claimeval.types.paths import expanded
 from claimeval.types.progress import Progress
 from claimeval.types.records import SampleResult
-from claimeval.types.requests import Judge
+from claimeval.types.requests import Judge, Learned
 
 if TYPE_CHECKING:
     from claimeval.distributed.parts import Part, PartIndex
@@ -96,16 +100,7 @@ async def run_prepared(
     if inspect := BEFORE_RUN.get():
         inspect(prepared)
     folder = None if out is None else folder_for(out, prepared)
-    if (
-        folder
-        and folder.is_dir()
-        and prepared.source
-        and folder.resolve() == prepared.source.resolve()
-    ):
-        raise UsageError(f"{folder} is the run that is judged again; give another --out")
-    check_caps(prepared.job.asked, options)
-    if any(not providers.row_of(judge).computes(judge) for judge in prepared.job.asked):
-        check_cache(options.cache)
+    _check(prepared, folder, options)
     gating = Gating.of(gates, prepared.manifest, options)
     if options.engine is not None:
         with TemporaryDirectory() as temporary:
@@ -120,6 +115,32 @@ async def run_prepared(
     return (await _run_here(prepared, folder, options, gating, overwrite=overwrite)).ended()
 
 
+def _check(prepared: Prepared, folder: Path | None, options: RunOptions) -> None:
+    """Raise an error for what would fail after the first call: folder, limits or cache."""
+    source = prepared.source
+    if folder and folder.is_dir() and source and folder.resolve() == source.resolve():
+        raise UsageError(f"{folder} is the run that is judged again; give another --out")
+    check_caps(prepared.job.asked, options)
+    _check_judges(prepared, options)
+    # Judges that compute their verdicts need no folder that can be written.
+    if any(not providers.row_of(judge).computes(judge) for judge in prepared.job.asked):
+        check_cache(options.cache)
+
+
+def _check_judges(prepared: Prepared, options: RunOptions) -> None:
+    """Raise UsageError if a judge has no key, or none can be asked in batches. On a cluster, the
+    process that asks has the keys."""
+    job = prepared.job
+    if options.offline or options.engine or isinstance(job, ComputedJob):
+        return
+    for judge in job.asked:
+        providers.check_key(judge)
+    if options.batch:
+        from claimeval.execution.batch.executor import batch_judges
+
+        batch_judges(job.asked)
+
+
 async def _run_here(
     prepared: Prepared,
     folder: Path | None,
@@ -129,8 +150,8 @@ async def _run_here(
     overwrite: bool,
 ) -> Run:
     """Run a prepared job in this process, into a directory or in memory."""
-    _announce(prepared.job, options)
     progress = _progress(prepared, prepared.total, options)
+    announced = False
     budget = prepared.budget(options)
     begun = folder is not None and folder.exists()
     made = prepared.manifest.of_samples(prepared.total if prepared.unit == "samples" else None)
@@ -144,8 +165,11 @@ async def _run_here(
                 sink = RunSink(writer, SummaryBuilder(writer.manifest, options.prices))
                 watch = gating.watch(prepared.items) if gating else None
                 draft = _draft(writer, prepared.total, opened)
+                if not announced:  # the writer refuses the directory of another run
+                    _announce(prepared, options)
+                    announced = True
                 status = await run_job(
-                    prepared.job,
+                    _resumed(prepared.job, writer, options),
                     watch.items if watch else prepared.items,
                     _all_of(sink, watch, draft),
                     options,
@@ -159,6 +183,17 @@ async def _run_here(
                     break
                 progress.begin_again()
         return _ended(writer, summary, status, draft, begun=begun)
+
+
+def _resumed(
+    job: Job[Any] | ComputedJob[SampleResult], writer: ResultWriter, options: RunOptions
+) -> Job[Any] | ResumedJob | ComputedJob[SampleResult]:
+    """Return the job; if its run has results already, one that keeps those that would be the
+    same."""
+    # With batches, a sample is begun in each round. Cited reports read their sources again.
+    if options.batch or type(job) is not ClaimsJob or not isinstance(writer, RunWriter):
+        return job
+    return ResumedJob(job, writer.manifest, writer.written())
 
 
 def _ended(
@@ -185,7 +220,8 @@ def _ended(
     run = Run.load(folder)
     run.ending = ending
     if writer.kept:
-        kept = f"{folder} keeps the results of an earlier run of {writer.kept.samples:,} samples"
+        earlier = number_of(writer.kept.samples, "sample")
+        kept = f"{folder} keeps the results of an earlier run of {earlier}"
         warnings.warn(f"{kept}: this one stopped early", stacklevel=2)
     if status.stopped and not begun and not run.record.samples:  # a refused key, for example
         run = run.in_memory()
@@ -251,7 +287,7 @@ async def _run_shard(
     overwrite: bool,
 ) -> Run:
     """Run one shard of a prepared job, unless it is finished or the run is merged."""
-    from claimeval.distributed.parts import Part, begin, tallies_of
+    from claimeval.distributed.parts import Part, begin, learned_windows, tallies_of
     from claimeval.distributed.shards import Recipe, cut, run_shard
 
     if not kind_of(prepared.manifest).in_shards:
@@ -270,12 +306,27 @@ async def _run_shard(
     positions = cut(prepared.count_items(), shard)
     progress = _progress(prepared, len(positions), options)
     budget = prepared.budget(options)
-    _announce(prepared.job, options)
+    _announce(prepared, options)
+    _learn_windows(prepared.job.asked, learned_windows(folder), options)
     recipe = Recipe(prepared.job, record, options)
     index, tallies, status = await run_shard(
         recipe, part, prepared.part(positions), positions, progress, budget
     )
     return ShardRun(part, record, tallies, status, index)
+
+
+def _learn_windows(
+    judges: Iterable[Judge], windows: Mapping[str, int], options: RunOptions
+) -> None:
+    """Add the context windows that other shards learned to the reply cache of this one, which may
+    be on another machine."""
+    if not windows or options.offline:
+        return
+    with Store(cache_folder(options.cache)) as store:
+        lessons = Lessons(store.folder)
+        for judge in judges:
+            if window := windows.get(judge.name):
+                lessons.add(judge.id, Learned(context_tokens=window))
 
 
 async def _run_on_engine(
@@ -287,7 +338,7 @@ async def _run_on_engine(
 ) -> Run:
     """Run a prepared job on a cluster, shard by shard, and merge the shards, unless they are merged
     already."""
-    from claimeval.distributed.parts import Part, begin
+    from claimeval.distributed.parts import Part, begin, remove_outdated
     from claimeval.distributed.shards import Recipe, cut
 
     try:
@@ -300,16 +351,21 @@ async def _run_on_engine(
     total = prepared.count_items()
     count = shards_for(total)
     if record := begin(folder, prepared.manifest, Shard(1, count), overwrite=overwrite):
+        prepared.log_remarks()
         parts = [Part(folder, Shard(number, count)) for number in range(1, count + 1)]
-        works = [Work(part, cut(total, part.shard)) for part in parts if not part.finished(record)]
         progress = _progress(prepared, total, options)
-        progress.done = total - sum(len(work.positions) for work in works)
         recipe = Recipe(prepared.job, record, options)
-        ending = Ending.of(
-            await run_shards(recipe, works, prepared.items, progress, prepared.budget(options))
-        )
-        if ending.stopped:
-            raise ending.error()
+        budget = prepared.budget(options)
+        while True:
+            works = [
+                Work(part, cut(total, part.shard)) for part in parts if not part.finished(record)
+            ]
+            progress.done = total - sum(len(work.positions) for work in works)
+            ending = Ending.of(await run_shards(recipe, works, prepared.items, progress, budget))
+            if ending.stopped:
+                raise ending.error()
+            if not remove_outdated(folder):
+                break
     return Run.merge(folder, compress=options.compress)
 
 
@@ -318,9 +374,11 @@ def _progress(prepared: Prepared, total: int | None, options: RunOptions) -> Pro
     return Progress(total, options.progress or progress_bar(), unit=prepared.unit)
 
 
-def _announce(job: Job[Any] | ComputedJob[SampleResult], options: RunOptions) -> None:
-    """Log the device of local judges, and warn if requests are pending in batches that would be
-    paid twice."""
+def _announce(prepared: Prepared, options: RunOptions) -> None:
+    """Log what is said of the items and the device of local judges, and warn if requests are
+    pending in batches that would be paid twice."""
+    prepared.log_remarks()
+    job = prepared.job
     if options.offline or isinstance(job, ComputedJob):
         return
     for judge in job.judges:
@@ -396,6 +454,8 @@ def blocking(coroutine: Coroutine[Any, Any, T]) -> T:
         return asyncio.run(coroutine)
     from concurrent.futures import ThreadPoolExecutor
 
+    # A notebook has a loop in this thread, and the other one needs the context too: `plan` stops a
+    # function by a context variable.
     executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix="claimeval")
     try:
         return executor.submit(copy_context().run, asyncio.run, coroutine).result()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from pathlib import Path
 
 from claimeval.api.hints import with_hints
@@ -14,14 +13,12 @@ from claimeval.evaluation.job import Reiterable
 from claimeval.evaluation.kinds import Judging
 from claimeval.evaluation.locate import make_job
 from claimeval.runs.jobs import Prepared
-from claimeval.runs.locate import Selection, open_index
+from claimeval.runs.locate import PassageSelection, open_index
 from claimeval.store.store import cache_folder
 from claimeval.types.errors import UsageError
 from claimeval.types.options import PanelOptions, RunOptions
 from claimeval.types.paths import expanded
 from claimeval.types.requests import Judge
-
-logger = logging.getLogger("claimeval")
 
 
 @with_hints
@@ -32,6 +29,7 @@ def locate(
     judges: Judges = (),
     out: str | Path | None = None,
     overwrite: bool = False,
+    sheet: str | None = None,
     panel: PanelOptions = PanelOptions(),
     options: RunOptions = RunOptions(),
 ) -> Run:
@@ -51,6 +49,7 @@ def locate(
             have never seen.
         out: As for `score`; `RUN/locate` adds the causes to a run.
         overwrite: Replace a run with other settings in `out`.
+        sheet: The sheet of a spreadsheet of chunks, if it has several.
         panel: How the verdicts of several judges are counted.
         options: How the judges are asked, and what may be spent.
 
@@ -82,6 +81,7 @@ async def alocate(
     judges: Judges = (),
     out: str | Path | None = None,
     overwrite: bool = False,
+    sheet: str | None = None,
     panel: PanelOptions = PanelOptions(),
     options: RunOptions = RunOptions(),
 ) -> Run:
@@ -96,20 +96,22 @@ async def alocate(
     """
     given = run if isinstance(run, Run) else Run.load(run)
     specs = _checked(given, judges, options)
-    opened = open_corpus(expanded(corpus))
+    opened = open_corpus(expanded(corpus), sheet)
     index = open_index(opened, cache_folder(options.cache))
-    selection = Selection(index, opened, given.results, given.manifest)
+    selection = PassageSelection(index, opened, given.results, given.manifest)
     selection.choose()
     judging = Judging(specs, panel, options.cluster or given.manifest.cluster)
     job = make_job(judging, chunked=opened.chunked, settings=selection.settings)
-    logger.info("%s. They go to %s", selection.in_words, ", ".join(map(host_of, job.judges)))
+    to = ", ".join(map(host_of, job.judges))
     path = given.path
     record = job.manifest.of_data(str(path) if path else None, ids=given.manifest.data.ids)
     items = Reiterable(selection.items)
-    prepared = Prepared(job, record, items, len(given), path)
+    remarks = (f"{selection.in_words}. They go to {to}",)
+    prepared = Prepared(job, record, items, len(given), path, remarks=remarks)
     located = await run_prepared(prepared, out=out, overwrite=overwrite, options=options)
     if path and located.path and located.path.parent.resolve() == path.resolve():
-        write_page(given)  # its first sentence has the causes
+        # The page of the run begins with the causes that were just found.
+        write_page(given)
     return located
 
 

@@ -7,10 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from claimeval.api.data import Data, Examination, Read, is_run, samples_of
+from claimeval.api.data import Data, Examination, Read, is_run, path_of, samples_of
 from claimeval.api.hints import with_hints
 from claimeval.api.jobs import JudgeSpec, blocking, parse_spec, run_prepared
 from claimeval.api.run import Run
+from claimeval.data.file_formats import sheet_of_data
 from claimeval.data.mapping import MappingSpec, Turns
 from claimeval.data.reasoning import AnswerReasoning
 from claimeval.data.survey import distinct
@@ -19,7 +20,7 @@ from claimeval.evaluation.job import Reiterable
 from claimeval.evaluation.measure import Measurement, make_job
 from claimeval.runs.jobs import Prepared
 from claimeval.types.options import LocalOptions, RunOptions
-from claimeval.types.records import Sample
+from claimeval.types.records import Sample, SampleResult
 
 
 @with_hints
@@ -104,6 +105,16 @@ def measure(
     return blocking(run_prepared(prepared, out=out, overwrite=overwrite, options=options))
 
 
+def _results_with_claims(source: Data) -> Sequence[SampleResult] | None:
+    """Return the results of a run that has claims; None for a run without any and for data."""
+    if not isinstance(source, Run):
+        if not is_run(source):
+            return None
+        source = Run.load(str(source))
+    has_claims = any(result.claims for result in source.results)
+    return source.results if has_claims else None
+
+
 @with_hints
 def extraction(
     source: Data,
@@ -163,18 +174,19 @@ def extraction(
         >>> "numbers_lost" in run.summary
         True
     """
-    read = Read(mapping, limit, skip_malformed, group, turns, answer_reasoning, sheet)
+    of_data = sheet_of_data(path_of(source), sheet, gold)
+    read = Read(mapping, limit, skip_malformed, group, turns, answer_reasoning, of_data)
     samples = samples_of(source, read)
-    run = source if isinstance(source, Run) else None
-    if run is None and is_run(source):
-        run = Run.load(str(source))
-    of_run = run is not None and any(result.claims for result in run.results)
     examination = Examination(samples, source, read, options)
-    of_whole_run = run is not None and of_run and claims is None and extractor is None
-    examined: Any = list(run.results[:limit]) if of_whole_run and run else examination
+    results = None
+    if claims is None and extractor is None:
+        results = _results_with_claims(source)
+    of_whole_run = results is not None
+    examined: Any = examination if results is None else list(results[:limit])
     named = None if extractor is None else parse_spec(extractor)
     claims, gold = (None if one is None else str(one) for one in (claims, gold))
-    job = extraction_job(examined, claims, named, gold, read.cluster(options), of_run=of_whole_run)
+    cluster = read.cluster(options)
+    job = extraction_job(examined, claims, named, gold, cluster, of_run=of_whole_run, sheet=sheet)
     if of_whole_run:
         deque(examination, maxlen=0)  # counts the samples
     items = examined if of_whole_run else examination.items

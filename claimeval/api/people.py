@@ -49,6 +49,7 @@ def agreement(
     trec_runs: Sequence[str | Path] = (),
     measures: str = MEASURES,
     out: str | Path | None = None,
+    sheet: str | None = None,
 ) -> Agreement:
     """Compare the judges of a run with people or with each other, scores with human ratings, or
     grades of documents.
@@ -80,6 +81,7 @@ def agreement(
         trec_runs: TREC runs to order by the grades of both.
         measures: Rank measures that order the TREC runs.
         out: A folder, to which the grades of each assessor on the scale are written as qrels.
+        sheet: The sheet of a spreadsheet of labels, ratings or grades, if it has several.
 
     Returns:
         For ratings (`.ratings`): correlations with each score, and between annotators. For grades
@@ -100,7 +102,7 @@ def agreement(
         >>> round(report.raters[0].same.value, 2)
         0.73
     """
-    asked = _Asked(
+    asked = _AgreementOptions(
         labels=None if labels is None else Path(labels),
         evidence=evidence,
         scores=tuple(scores),
@@ -114,6 +116,7 @@ def agreement(
         trec_runs=tuple(map(Path, trec_runs)),
         measures=measures,
         out=None if out is None else expanded(out),
+        sheet=sheet,
     )
     subject = _subject(run, asked)
     comparison = _comparison(subject, asked)
@@ -122,7 +125,7 @@ def agreement(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Asked:
+class _AgreementOptions:
     """The options of `agreement`."""
 
     labels: Path | None = None
@@ -138,13 +141,14 @@ class _Asked:
     trec_runs: tuple[Path, ...] = ()
     measures: str = MEASURES
     out: Path | None = None
+    sheet: str | None = None
 
     @property
     def of_answers(self) -> bool:
         """Whether scores or ratings of whole answers are named."""
         return bool(self.ratings or self.scores or self.pairs)
 
-    def check(self, comparison: _Comparison) -> None:
+    def check(self, comparison: _AgreementComparison) -> None:
         """Raise UsageError for labels that the comparison lacks, and for options of another one."""
         if not 0 < self.half_width < 1:
             raise UsageError(f"half_width: {self.half_width}; give a number between 0 and 1")
@@ -154,7 +158,7 @@ class _Asked:
                 " (--labels)"
             )
         given = [f.name for f in fields(self) if getattr(self, f.name) != f.default]
-        others = [name for name in given if name not in ("labels", *comparison.takes)]
+        others = [name for name in given if name not in ("labels", "sheet", *comparison.takes)]
         if others:
             raise UsageError(
                 f"{', '.join(others)}: not for {comparison.about}, which take"
@@ -166,7 +170,7 @@ _Subject = Run | Path | tuple[Path, ...]
 """What is compared: a run, a table, or files of grades."""
 
 
-def _subject(run: Run | str | Path | Sequence[str | Path], asked: _Asked) -> _Subject:
+def _subject(run: Run | str | Path | Sequence[str | Path], asked: _AgreementOptions) -> _Subject:
     """Return what is to be compared, with paths as paths and run directories read."""
     if isinstance(run, Run):
         return run
@@ -196,35 +200,32 @@ def _subject(run: Run | str | Path | Sequence[str | Path], asked: _Asked) -> _Su
     return files
 
 
-class _Comparison(NamedTuple):
+class _AgreementComparison(NamedTuple):
     """One of the comparisons that `agreement` makes."""
 
     about: str
     """What it compares, in the words of messages."""
     takes: tuple[str, ...]
     """The options that it has besides `labels`."""
-    make: Callable[[Any, _Asked], Agreement]
+    make: Callable[[Any, _AgreementOptions], Agreement]
     needs_labels: bool = True
 
 
-def _comparison(subject: _Subject, asked: _Asked) -> _Comparison:
+def _comparison(subject: _Subject, asked: _AgreementOptions) -> _AgreementComparison:
     """Return the comparison that is asked for."""
     if isinstance(subject, tuple):
         return GRADE_FILES
     if isinstance(subject, Path):
         return RATING_TABLE
-    if asked.labels and _is_graded(subject):
+    questions = [question.name for question in subject.manifest.questions]
+    if asked.labels and questions == ["grade"]:
         return GRADED_RUN
-    if asked.labels and (asked.ratings or has_ratings(asked.labels)):
+    if asked.labels and (asked.ratings or has_ratings(asked.labels, asked.sheet)):
         return RATED_RUN
     return JUDGED_RUN
 
 
-def _is_graded(run: Run) -> bool:
-    return [question.name for question in run.manifest.questions] == ["grade"]
-
-
-def _grade_files(files: tuple[Path, ...], asked: _Asked) -> Agreement:
+def _grade_files(files: tuple[Path, ...], asked: _AgreementOptions) -> Agreement:
     assert asked.labels, "checked: grades need labels"
     reports = compare_graders(
         list(files),
@@ -234,31 +235,46 @@ def _grade_files(files: tuple[Path, ...], asked: _Asked) -> Agreement:
         trec_runs=asked.trec_runs,
         measures=asked.measures,
         out=asked.out,
+        sheet=asked.sheet,
     )
     return Agreement.of_grades(reports)
 
 
-def _rating_table(table: Path, asked: _Asked) -> Agreement:
-    return Agreement.of_ratings(rate_table(table, asked.scores, asked.ratings, pairs=asked.pairs))
+def _rating_table(table: Path, asked: _AgreementOptions) -> Agreement:
+    found = rate_table(
+        table,
+        asked.scores,
+        asked.ratings,
+        pairs=asked.pairs,
+        sheet=asked.sheet,
+    )
+    return Agreement.of_ratings(found)
 
 
-def _graded_run(run: Run, asked: _Asked) -> Agreement:
+def _graded_run(run: Run, asked: _AgreementOptions) -> Agreement:
     assert asked.labels, "checked: grades need labels"
     return Agreement.of_grades(
-        _compare_grades(run, asked.labels, asked.trec_runs, asked.measures, asked.cluster)
+        _compare_grades(
+            run,
+            read_qrels(asked.labels, asked.sheet),
+            asked.trec_runs,
+            asked.measures,
+            asked.cluster,
+        )
     )
 
 
-def _rated_run(run: Run, asked: _Asked) -> Agreement:
+def _rated_run(run: Run, asked: _AgreementOptions) -> Agreement:
     assert asked.labels, "checked: ratings need labels"
     with run.on_disk() as folder:
         return Agreement.of_ratings(
-            rate_run(folder, asked.labels, asked.ratings, asked.scores, asked.cluster)
+            rate_run(folder, asked.labels, asked.ratings, asked.scores, asked.cluster, asked.sheet)
         )
 
 
-def _judged_run(run: Run, asked: _Asked) -> Agreement:
-    # labels of words (fully, partly, no) are compared with a rating of the run, which a score names
+def _judged_run(run: Run, asked: _AgreementOptions) -> Agreement:
+    # Labels of words (fully, partly, no) are compared with a rating of the run, which a score
+    # names.
     rating = asked.scores[0] if asked.scores else None
     if rating and not asked.labels:
         raise UsageError(
@@ -273,18 +289,21 @@ def _judged_run(run: Run, asked: _Asked) -> Agreement:
             asked.by,
             asked.half_width,
             rating,
+            asked.sheet,
         )
 
 
-GRADE_FILES = _Comparison(
+GRADE_FILES = _AgreementComparison(
     "files of grades", ("scale", "assessors", "trec_runs", "measures", "out"), _grade_files
 )
-RATING_TABLE = _Comparison(
+RATING_TABLE = _AgreementComparison(
     "tables of ratings", ("scores", "ratings", "pairs"), _rating_table, needs_labels=False
 )
-GRADED_RUN = _Comparison("grades of a run", ("trec_runs", "measures", "cluster"), _graded_run)
-RATED_RUN = _Comparison("ratings of answers", ("scores", "ratings", "cluster"), _rated_run)
-JUDGED_RUN = _Comparison(
+GRADED_RUN = _AgreementComparison(
+    "grades of a run", ("trec_runs", "measures", "cluster"), _graded_run
+)
+RATED_RUN = _AgreementComparison("ratings of answers", ("scores", "ratings", "cluster"), _rated_run)
+JUDGED_RUN = _AgreementComparison(
     "labels of a run",
     ("evidence", "scores", "by", "half_width", "cluster"),
     _judged_run,
@@ -293,19 +312,28 @@ JUDGED_RUN = _Comparison(
 
 
 def _compare_grades(
-    run: Run, people: Path, trec_runs: Sequence[str | Path], measures: str, cluster: str | None
+    run: Run,
+    people: ir.Qrels,
+    trec_runs: Sequence[str | Path],
+    measures: str,
+    cluster: str | None,
 ) -> dict[str, GraderReport]:
     """Compare the grades of a run, by its judge or panel, with those of people."""
     paths = tuple(map(Path, trec_runs))
     judges = run.manifest.judges
     scale = run.manifest.questions[0].scale
-    ranked = {name: ir.read_run(path) for name, path in zip(labels_of(paths), paths, strict=True)}
+    ranked = {
+        name: ir.read_run(path)
+        for name, path in zip(
+            labels_of(paths),
+            paths,
+            strict=True,
+        )
+    }
     clusters = {
         sample.id: cluster_of(sample, cluster or run.manifest.cluster) for sample in run.samples
     }
-    compared = validity(
-        run.qrels, read_qrels(people), scale, runs=ranked, measures=measures, clusters=clusters
-    )
+    compared = validity(run.qrels, people, scale, runs=ranked, measures=measures, clusters=clusters)
     name = "panel" if len(judges) > 1 else judges[0].name
     return {name: GraderReport(**dict(compared), steps=scale.steps)}
 
@@ -327,6 +355,7 @@ def correct(
     metric: str | None = None,
     method: Method = "auto",
     cluster: str | None = None,
+    sheet: str | None = None,
 ) -> Correction:
     """Correct the scores of the judges with human labels of some claims or answers: the macro and
     the micro score.
@@ -340,6 +369,7 @@ def correct(
         method: `auto` takes labels from elsewhere as a random sample of the claims; with
             `rogan-gladen`, only the judges' error rates on them apply.
         cluster: The field whose equal values are one cluster in intervals. Default: as in the run.
+        sheet: The sheet of a spreadsheet of labels, if it has several.
 
     Returns:
         For the macro and the micro score: the score by the judges, the corrected score, and the
@@ -356,7 +386,7 @@ def correct(
     """
     with _folder(run).on_disk() as folder:
         human_labels = corrections.labels_of(
-            folder, None if labels is None else Path(labels), metric
+            folder, None if labels is None else Path(labels), metric, sheet
         )
         return _noted(corrections.correct(folder, metric, human_labels, method, cluster))
 
@@ -434,16 +464,13 @@ def annotate(
                 "metric, design, annotator and disputed are for claims; for documents, give each"
                 " annotator an own out"
             )
-        path = path_of(run)
-        ranked = partial(
-            _ranked,
-            run,
-            Read(mapping, group=group, turns=turns, answer_reasoning=answer_reasoning, sheet=sheet),
-            corpus,
-            trec_run,
+        read = Read(
+            mapping, group=group, turns=turns, answer_reasoning=answer_reasoning, sheet=sheet
         )
+        path = path_of(run)
         source = " ".join(Path(name).name for name in (path, trec_run) if name)
         target = expanded(out) if out is not None else labeling.default_path(path or Path("data"))
+        ranked = partial(_ranked, run, read, corpus, trec_run)
         return DocumentAnnotation.draw_from(ranked, source, target, n=n, seed=seed, depth=depth)
     if any((depth, corpus, trec_run, out, mapping, group, turns, answer_reasoning, sheet)):
         raise UsageError(
@@ -456,10 +483,10 @@ def annotate(
     if folder is None:
         raise UsageError("labels are stored next to a run on disk; save the run first")
     if disputed:
-        return ClaimAnnotation(
-            folder, labeling.disputed_claims(folder, metric, n or labeling.CLAIMS), annotator
-        )
-    return ClaimAnnotation(folder, labeling.draw_claims(folder, metric, n, design, seed), annotator)
+        draw = labeling.disputed_claims(folder, metric, n or labeling.CLAIMS)
+    else:
+        draw = labeling.draw_claims(folder, metric, n, design, seed)
+    return ClaimAnnotation(folder, draw, annotator)
 
 
 def _folder(run: Run | str | Path) -> Run:

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, cast, get_args
 
+from claimeval.providers import reads_prompts
 from claimeval.types.errors import UsageError, not_installed, unknown_name, visible
 from claimeval.types.progress import Progress
 from claimeval.types.records import REASONS, Assessment, Reason, Sample, SampleResult
@@ -93,6 +94,12 @@ def push(run: Run, to: str, settings: Settings) -> Pushed:
     """
     if to not in get_args(Platform):
         raise unknown_name("platform", to, get_args(Platform))
+    # MLflow also takes folders and names of profiles
+    if to != "mlflow" and settings.url and "://" not in settings.url:
+        raise UsageError(
+            f"url {settings.url!r} is not an http:// or https:// address; write it whole, as in"
+            f" http://{settings.url}"
+        )
     return cast(Outlet, importlib.import_module(f"claimeval.integrations.{to}")).push(run, settings)
 
 
@@ -103,6 +110,8 @@ def sending(platform: str, address: str, *errors: type[Exception]) -> Iterator[N
         yield
     except ImportError as error:
         raise not_installed(f"pushing to {platform} needs {error.name}", platform) from error
+    # SDKs raise errors of their own, `errors`, for an address that does not answer; others are
+    # bugs.
     except Exception as error:
         if isinstance(error, UsageError) or not isinstance(error, (OSError, *errors)):
             raise
@@ -136,6 +145,11 @@ def findings(run: Run, field: str = TRACE) -> Iterator[Finding]:
                 _metadata_id(sample, "response_id"),
                 bool(subject),
             )
+
+
+def is_judged_by_model(run: Run) -> bool:
+    """Return whether a language model judged, which platforms keep apart from what code counts."""
+    return any(map(reads_prompts, run.manifest.judges))
 
 
 _Row = tuple[str, str, float | None, str | None, Reason | None, str, dict[str, str | int | float]]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
@@ -13,10 +12,18 @@ from claimeval.api.data import Data, Examination, Read, Samples, path_of, sample
 from claimeval.api.hints import with_hints
 from claimeval.api.jobs import Judges, blocking, parse_specs, run_prepared
 from claimeval.api.run import Run
+from claimeval.data.file_formats import sheet_in
 from claimeval.data.mapping import MappingSpec, Turns
 from claimeval.data.reasoning import AnswerReasoning
 from claimeval.data.test_collections import read_corpus, read_qrels, read_queries
-from claimeval.evaluation.grade import Against, GradingOptions, pool, samples_of_pool, survey
+from claimeval.evaluation.grade import (
+    Against,
+    GradingOptions,
+    PoolCounts,
+    pool,
+    samples_of_pool,
+    survey,
+)
 from claimeval.evaluation.grade import make_job as grade_job
 from claimeval.evaluation.kinds import Judging
 from claimeval.evaluation.rate import RateOptions
@@ -28,9 +35,10 @@ from claimeval.types.options import PanelOptions, RunOptions
 from claimeval.types.paths import expanded
 from claimeval.types.scales import Scale
 
-logger = logging.getLogger("claimeval")
 _NO_PROMPTS: Mapping[str, str | Path] = MappingProxyType({})
 _NO_CRITERIA: Mapping[str, str] = MappingProxyType({})
+DEPTH = 10
+"""The number of documents of each TREC run that are graded, unless another one is given."""
 
 
 @with_hints
@@ -134,7 +142,8 @@ async def arate(
     )
     judging = Judging(parse_specs(judges), panel, read.cluster(options))
     examination = Examination(samples_of(data, read), data, read, options)
-    prepared = examination.prepared(rate_job(judging, asked, examination))
+    job = rate_job(judging, asked, examination)
+    prepared = examination.prepared(job, job.remarks)
     return await run_prepared(prepared, out=out, overwrite=overwrite, options=options, gates=gates)
 
 
@@ -150,7 +159,7 @@ def grade(
     measures: str = MEASURES,
     corpus: str | Path | None = None,
     trec_runs: Sequence[str | Path] = (),
-    depth: int = 10,
+    depth: int = DEPTH,
     qrels: str | Path | None = None,
     mapping: MappingSpec | None = None,
     group: str | None = None,
@@ -226,7 +235,7 @@ async def agrade(
     measures: str = MEASURES,
     corpus: str | Path | None = None,
     trec_runs: Sequence[str | Path] = (),
-    depth: int = 10,
+    depth: int = DEPTH,
     qrels: str | Path | None = None,
     mapping: MappingSpec | None = None,
     group: str | None = None,
@@ -260,35 +269,50 @@ async def agrade(
         cluster=read.cluster(options),
     )
     job = grade_job(job_options)
-    human = None if qrels is None else read_qrels(Path(qrels))
+    human = None if qrels is None else read_qrels(Path(qrels), sheet_in(Path(qrels), sheet))
+    if corpus is None and (trec_runs or depth != DEPTH):
+        raise UsageError(
+            "--trec-run and --depth choose documents of a collection: add it with --corpus, or"
+            " leave them out to grade the contexts of the samples"
+        )
     samples = graded_samples(
         data, read, corpus=corpus, trec_runs=trec_runs, depth=depth, human=human
     )
     examination = Examination(samples, data, read, options)
+    remarks: list[str] = []
     if against == "question":
-        counts = survey(examination, human or {})
-        if human is not None and counts.without_id:
-            raise DataError(
-                f"{counts.without_id} of {counts.pairs} documents have no ids, so no grades of"
-                f" people in {qrels} are known to be theirs; give the ids of the contexts"
-                " (context_ids)"
-            )
-        if counts.without_id:
-            logger.info(
-                f"{counts.without_id} of {counts.pairs} documents have no ids: in the qrels they"
-                " are named by sample and rank, as q7-rank-2, and match no run"
-            )
-        if human is not None and not counts.by_people:
-            raise DataError(f"people graded none of these pairs in {qrels}; are the ids the same?")
-        if counts.without_text:
-            logger.info(
-                f"{counts.without_text} of {counts.pairs} pairs have no text of the question or the"
-                " document"
-            )
+        remarks = _remarks(survey(examination, human or {}), qrels)
     elif not sum(bool(sample.reference_contexts) for sample in examination):
         raise UsageError("no sample has reference_contexts to compare the contexts with")
-    prepared = examination.prepared(job)
+    prepared = examination.prepared(job, remarks)
     return await run_prepared(prepared, out=out, overwrite=overwrite, options=options)
+
+
+def _remarks(counts: PoolCounts, qrels: str | Path | None) -> list[str]:
+    """Return what is said before documents are graded.
+
+    Raises DataError if the grades of people in `qrels` are about none of the documents.
+    """
+    if qrels is not None and counts.without_id:
+        raise DataError(
+            f"{counts.without_id} of {counts.pairs} documents have no ids, so no grades of"
+            f" people in {qrels} are known to be theirs; give the ids of the contexts"
+            " (context_ids)"
+        )
+    if qrels is not None and not counts.by_people:
+        raise DataError(f"people graded none of these pairs in {qrels}; are the ids the same?")
+    remarks = []
+    if counts.without_id:
+        remarks.append(
+            f"{counts.without_id} of {counts.pairs} documents have no ids: in the qrels they"
+            " are named by sample and rank, as q7-rank-2, and match no run"
+        )
+    if counts.without_text:
+        remarks.append(
+            f"{counts.without_text} of {counts.pairs} pairs have no text of the question or the"
+            " document"
+        )
+    return remarks
 
 
 def graded_samples(
@@ -323,12 +347,18 @@ def graded_samples(
             "with a corpus, say what is graded: the first documents of a --trec-run, or the --qrels"
         )
     runs = [ir.read_run(expanded(path)) for path in trec_runs]
-    ids = dict(itertools.islice(pool(runs, depth, human).items(), read.limit))
-    queries = read_queries(Path(corpus) if data is None else _path(data))
+    ids = dict(
+        itertools.islice(
+            pool(runs, depth, human).items(),
+            read.limit,
+        )
+    )
+    file = Path(corpus) if data is None else _path(data)
+    queries = read_queries(file, sheet_in(file, read.sheet))
     names_needed = set(itertools.chain.from_iterable(ids.values()))
     documents = {
         document.id: document
-        for document in read_corpus(Path(corpus))
+        for document in read_corpus(Path(corpus), sheet_in(Path(corpus), read.sheet))
         if document.id in names_needed
     }
     return list(samples_of_pool(ids, queries, documents))

@@ -43,10 +43,10 @@ def read_report(
 
     Examples:
         >>> from pathlib import Path
-        >>> Path("sources").mkdir()
-        >>> Path("sources/hall.md").write_text("The hall opened in 1888.") and None
+        >>> Path("pages").mkdir()
+        >>> Path("pages/hall.md").write_text("The hall opened in 1888.") and None
         >>> Path("report.md").write_text("It opened in 1888 [1].\\n\\n[1] hall.md\\n") and None
-        >>> sample = ce.read_report("report.md", "sources")
+        >>> sample = ce.read_report("report.md", "pages")
         >>> [context.id for context in sample.contexts]
         ['hall.md']
     """

@@ -34,7 +34,7 @@ from claimeval.runs.gates import Baseline, check, evaluate, is_below
 from claimeval.runs.lines import Mapped
 from claimeval.runs.notes import notes
 from claimeval.runs.slices import ENOUGH, DiagnosisCounts, DiagnosisTally
-from claimeval.statistics.formatting import decimal, percent
+from claimeval.statistics.formatting import next_to, percent
 from claimeval.types import html
 from claimeval.types.errors import Interrupted, NoteWarning, UsageError, unknown_name
 from claimeval.types.estimates import Cost
@@ -78,7 +78,7 @@ class MetricSummaries(dict[str, MetricSummary]):
         rows = [
             (
                 name,
-                decimal(metric.mean),
+                metric.mean_in_words,
                 ends_in_words(metric),
                 str(metric.n),
                 str(sum(metric.missing.values())),
@@ -212,7 +212,7 @@ class Run:
     __hash__ = None  # type: ignore[assignment]  # runs hold unhashable values
 
     def __repr__(self) -> str:
-        values = (f"{name} {decimal(metric.mean)}" for name, metric in self.summary.items())
+        values = (f"{name} {metric.mean_in_words}" for name, metric in self.summary.items())
         means = ", ".join(values)
         where = f" in {self.path}" if self.path else ""
         stopped = "" if self.complete else ", stopped early"
@@ -305,7 +305,13 @@ class Run:
         )
         if self.path:
             write_summary(self.path, record)
-        return Run(self.manifest, record, self.results, path=self.path, ending=self.ending)
+        return Run(
+            self.manifest,
+            record,
+            self.results,
+            path=self.path,
+            ending=self.ending,
+        )
 
     def with_gates(self, gates: Gates) -> Run:
         """Return the run with the outcome of the gates in its record, and in `summary.json` if it
@@ -313,7 +319,13 @@ class Run:
         record = self.record.model_copy(update={"gates": self.gated(gates)})
         if self.path:
             write_summary(self.path, record)
-        return Run(self.manifest, record, self.results, path=self.path, ending=self.ending)
+        return Run(
+            self.manifest,
+            record,
+            self.results,
+            path=self.path,
+            ending=self.ending,
+        )
 
     def to_pandas(self, table: tables.Table = "samples") -> pandas.DataFrame:
         """Return a table of the run; undefined values are NaN, and None in columns of text.
@@ -402,23 +414,20 @@ class Run:
                 claims.
             UsageError: The run has no such metric, or a limit is out of range.
         """
+        # pytest then shows the line of the test that failed, not this one.
         __tracebackhide__ = True
         if not least:
             raise UsageError("no metric to assert; name one, as in faithfulness=0.9")
         if figure not in get_args(Figure):
             raise unknown_name("figure", figure, get_args(Figure))
         of_share = figure in ("mean", "low")
+        # Counts may be above 1, the most that a gate takes as its limit: of these, only names are
+        # checked.
         check(Gates(fail_under=least if of_share else dict.fromkeys(least, 0.0)), self.summary)
         lines: list[str] = []
         for name, limit in least.items():
             metric = self[name]
-            value: float | None = getattr(metric, figure)
-            if value is None or is_below(value, limit):
-                what = name if figure == "mean" else f"{name}: {figure}"
-                is_what = "undefined"
-                if value is not None:
-                    is_what = decimal(value) if of_share else str(value)
-                lines.append(f"{what} is {is_what}, below {limit:g}")
+            lines += _below(name, metric, figure, limit)
             if metric.failure_rate > MAX_MISSING:
                 lines.append(
                     f"{name} lost {percent(metric.failure_rate)} of samples or claims to failures"
@@ -625,6 +634,19 @@ class Run:
             return
         with TemporaryDirectory() as folder:
             yield self._write(Path(folder) / "run")
+
+
+def _below(name: str, metric: MetricSummary, figure: Figure, limit: float) -> list[str]:
+    """Return a line if a figure of a metric is undefined or below the limit; else none."""
+    value: float | None = getattr(metric, figure)
+    what = name if figure == "mean" else f"{name}: {figure}"
+    if value is None:
+        return [f"{what} is undefined, below {limit:g}"]
+    if not is_below(value, limit):
+        return []
+    # A mean of 0.8996 is not said as 0.90, which is not below 0.90.
+    shown = next_to(value, limit, metric.reported) if figure in ("mean", "low") else str(value)
+    return [f"{what} is {shown}, below {limit:g}"]
 
 
 def write_page(run: Run, draft: PageDraft | None = None) -> None:

@@ -28,6 +28,7 @@ def write_queries(
     check_prompt: str | Path = "plain",
     out: str | Path | None = None,
     overwrite: bool = False,
+    sheet: str | None = None,
     options: RunOptions = RunOptions(),
 ) -> Run:
     """Have a judge write questions that documents of a corpus answer, and reject useless ones.
@@ -43,6 +44,7 @@ def write_queries(
         check_prompt: Name or path of the prompt that checks.
         out: As for `score`; the folder also gets `queries.jsonl` and `qrels.txt`.
         overwrite: Replace a run with other settings in `out`.
+        sheet: The sheet of a spreadsheet of documents, if it has several.
         options: How the judges are asked, and what may be spent.
 
     Returns:
@@ -75,6 +77,7 @@ async def awrite_queries(
     check_prompt: str | Path = "plain",
     out: str | Path | None = None,
     overwrite: bool = False,
+    sheet: str | None = None,
     options: RunOptions = RunOptions(),
 ) -> Run:
     """Write queries as `write_queries` does, in an asynchronous program. The arguments are the
@@ -88,7 +91,7 @@ async def awrite_queries(
         per_document=per_document,
     )
     path, texts = (
-        (Path(corpus), read_corpus(Path(corpus)))
+        (Path(corpus), read_corpus(Path(corpus), sheet))
         if isinstance(corpus, (str, Path))
         else (None, corpus)
     )

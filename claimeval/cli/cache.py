@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar
@@ -17,10 +17,10 @@ from claimeval.cli.printer import Output
 from claimeval.cli.shared import CacheOptions
 from claimeval.cli.terminal import Keys, binary_output, flush, say
 from claimeval.judging import prompts
-from claimeval.runs.views import Column, columns, heading, table
+from claimeval.runs.views import Block, Column, columns, heading, table
 from claimeval.statistics.formatting import byte_size, day, dollars
 from claimeval.store import transfer
-from claimeval.store.clearing import DAY, Selection, select
+from claimeval.store.clearing import DAY, RowsToDelete, select
 from claimeval.store.stats import collect_stats, verify
 from claimeval.store.store import Store, cache_folder, existing_cache, replace_database
 from claimeval.types.errors import StoppedEarly, StoreError, UsageError, missing_file
@@ -29,6 +29,7 @@ from claimeval.types.options import require_at_least
 if TYPE_CHECKING:
     from claimeval.execution.batch import Batch
     from claimeval.execution.batch.polling import BatchAdmin
+    from claimeval.store.stats import PromptUsage
 
 DAMAGED = (
     "run `claimeval cache verify --drop-damaged` to drop them; their questions will be asked again"
@@ -55,22 +56,7 @@ class StatsCommand(CacheOptions):
             )
             content = f"{found.replies:,} replies, {byte_size(found.bytes)}, {ends}"
         output.draw([heading(str(folder), f": {content}, {byte_size(on_disk)} on disk")])
-        names = dict[str, str]()
-        for step in prompts.STEPS:
-            names |= {prompts.load(step, name).digest: name for name in prompts.shipped(step)}
-        head = columns("prompt", numbers=("replies", "size", "first", "last"))
-        for (model, endpoint), groups in groupby(
-            usages, key=lambda usage: (usage.model, usage.endpoint)
-        ):
-            rows = []
-            for usage in groups:
-                name = names.get(usage.prompt) or usage.prompt[:12] or "unknown"
-                rows.append(
-                    (name, usage.replies, byte_size(usage.bytes), day(usage.first), day(usage.last))
-                )
-            output.draw(
-                [table("prompts", head, rows, model + (f" at {endpoint}" if endpoint else ""))]
-            )
+        output.draw(_by_model(usages))
         if found.damaged or found.unreadable:
             output.line()
             output.line(
@@ -80,6 +66,24 @@ class StatsCommand(CacheOptions):
         return output.result(
             "cache stats", {"folder": str(folder), "on_disk": on_disk, **found.model_dump()}
         )
+
+
+def _by_model(usages: Iterable[PromptUsage]) -> Iterator[Block]:
+    """Yield a table of the replies of each model, a row for each prompt."""
+    names = dict[str, str]()
+    # The cache has digests of prompts: only those that are shipped have a name here.
+    for step in prompts.STEPS:
+        names |= {prompts.load(step, name).digest: name for name in prompts.shipped(step)}
+    head = columns("prompt", numbers=("replies", "size", "first", "last"))
+    models = groupby(usages, key=lambda usage: (usage.model, usage.endpoint))
+    for (model, endpoint), of_model in models:
+        rows = []
+        for usage in of_model:
+            name = names.get(usage.prompt) or usage.prompt[:12] or "unknown"
+            rows.append(
+                (name, usage.replies, byte_size(usage.bytes), day(usage.first), day(usage.last))
+            )
+        yield table("prompts", head, rows, model + (f" at {endpoint}" if endpoint else ""))
 
 
 @command("cache size")
@@ -166,7 +170,7 @@ def _keys_of(run: Path) -> Iterator[str]:
                 yield call.key
 
 
-def _in_words(folder: Path, selection: Selection) -> str:
+def _in_words(folder: Path, selection: RowsToDelete) -> str:
     """Return what would be deleted."""
     replies = len(selection.rows)
     if not replies and selection.remaining:
@@ -264,11 +268,12 @@ def _damage_of(folder: Path) -> str | None:
     """Return what is wrong with the database of a reply cache; None if nothing is."""
     try:
         with Store(folder) as store:
-            verify(store, drop_damaged=False)
+            damaged = verify(store, drop_damaged=False).damaged
             store.check()
     except StoreError as error:
         return str(error)
-    return None
+    # A file that lacks its last byte is whole for SQLite, and a reply in it is not.
+    return f"damaged rows: {damaged}" if damaged else None
 
 
 @command("cache export")
@@ -302,6 +307,7 @@ class ExportCommand(CacheOptions):
                 flush()
             else:
                 self.file.parent.mkdir(parents=True, exist_ok=True)
+                # Replies quote the data, which may not be for everybody on the machine.
                 with replacing(self.file, durable=True, mode=0o600) as out:
                     written = transfer.write(store, out.buffer, keys)
         if written.left_out:

@@ -12,7 +12,7 @@ import inspect
 import re
 import sys
 import types
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
 from functools import cache, partial
 from itertools import pairwise
@@ -40,6 +40,8 @@ from claimeval.types.paths import expanded
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
+
+    from claimeval.cli.settings import Setting
 
 Record = TypeVar("Record", bound=type)
 MADE: dict[str, click.Command] = {}
@@ -79,7 +81,7 @@ class Text(click.types.StringParamType):
         return values(ctx.info_name or "", param.name or "", incomplete)
 
 
-class Number(click.types.FloatParamType):
+class NumberOption(click.types.FloatParamType):
     """A number."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
@@ -115,7 +117,7 @@ def _no_number(value: str, kind: str, param: click.Parameter | None) -> str:
 KINDS: dict[object, tuple[click.ParamType[Any], str]] = {
     Path: (HomePath(path_type=Path), "PATH"),
     int: (Count(), "N"),
-    float: (Number(), "X"),
+    float: (NumberOption(), "X"),
     str: (Text(), "TEXT"),
 }
 """The click type and placeholder of each type; for a union, the first one listed here."""
@@ -131,7 +133,7 @@ COLUMN = 26
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class PairForm:
     """The form of the pairs of a mapping, such as `FIELD=COLUMN`; each use of the option adds
     one."""
 
@@ -189,18 +191,19 @@ class Once(click.Option):
     """An option with one value. Another value is refused, so that none is dropped."""
 
     def add_to_parser(self, parser: Any, ctx: click.Context) -> None:
+        # Click keeps the last of several values in silence, unless it is told to collect them.
         parser.add_option(obj=self, opts=self.opts, dest=self.name, action="append")
 
     def handle_parse_result(
         self, ctx: click.Context, opts: Mapping[str, Any], args: list[str]
     ) -> tuple[Any, list[str]]:
         if given := opts.get(self.name or ""):
-            if len(values := [*dict.fromkeys(given)]) > 1 and not ctx.resilient_parsing:
-                both = (
-                    f", or {','.join(values)} if it takes a list"
-                    if isinstance(self.type, Text)
-                    else ""
-                )
+            values = [*dict.fromkeys(given)]
+            # A shell that completes a line may see an option twice while it is typed.
+            if len(values) > 1 and not ctx.resilient_parsing:
+                both = ""
+                if isinstance(self.type, Text):
+                    both = f", or {','.join(values)} if it takes a list"
                 option = max(self.opts, key=len)
                 raise UsageError(
                     f"{option} is given {len(values)} values: {' and '.join(values)}; give"
@@ -265,6 +268,7 @@ class RecordCommand(click.Command):
 
         Prints each that is used with its source, and keeps the sources for the JSON object.
         """
+        # Help and completion work also where the settings file has a mistake.
         if extra.get("resilient_parsing") or not {"-h", "--help"}.isdisjoint(args):
             return super().make_context(info_name, args, parent, **extra)
         from claimeval.cli.settings import settings_of
@@ -278,15 +282,8 @@ class RecordCommand(click.Command):
             if context.get_parameter_source(name) is ParameterSource.DEFAULT_MAP
         ]
         context.meta[SOURCES] = {setting.name: setting.source for setting in used}
-        for source in (
-            dict.fromkeys(setting.source for setting in used)
-            if not context.params.get("quiet")
-            else ()
-        ):
-            say(
-                f"from {source}:"
-                f" {', '.join(str(setting) for setting in used if setting.source == source)}"
-            )
+        if not context.params.get("quiet"):
+            _say_sources(used)
         return context
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -314,6 +311,15 @@ class RecordCommand(click.Command):
         for entry, parameter in zip(self.entries, self.params, strict=True):
             if isinstance(parameter, click.Option):
                 parameter.help = entry.text
+
+
+def _say_sources(used: Iterable[Setting]) -> None:
+    """Print the settings of each file or variable in a line."""
+    by_source: dict[str, list[str]] = {}
+    for setting in used:
+        by_source.setdefault(setting.source, []).append(str(setting))
+    for source, settings in by_source.items():
+        say(f"from {source}: {', '.join(settings)}")
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True)
@@ -364,7 +370,10 @@ class CommandGroup(click.Group):
 
 def group(name: str, text: str) -> None:
     """Make a command of the commands whose names begin with its name."""
-    members = {of.partition(" ")[2]: one for of, one in MADE.items() if of.startswith(f"{name} ")}
+    members: dict[str, click.Command] = {}
+    for whole, made in MADE.items():
+        if whole.startswith(f"{name} "):
+            members[whole.partition(" ")[2]] = made
     MADE[name] = CommandGroup(name, members, help=text)
 
 
@@ -378,6 +387,8 @@ def field_texts(record: type) -> dict[str, str]:
     texts = {field.name: "" for field in fields(record)}
     for base in reversed([base for base in record.__mro__ if is_dataclass(base)]):
         try:
+            # Python keeps no docstrings of fields, so that they are read from the source, for help
+            # alone.
             tree = ast.parse(dedent(inspect.getsource(base))).body[0]
         except OSError:  # made from a row, and not written in a file
             continue
@@ -405,6 +416,7 @@ def _field_values(record: Any, values: dict[str, Any]) -> dict[str, Any]:
 
 
 def _hint(record: type, name: str) -> tuple[Any, list[Any]]:
+    # Annotations are texts, which mean something in the module of the class that wrote them.
     base = next(base for base in record.__mro__ if name in inspect.get_annotations(base))
     holder = types.SimpleNamespace(__annotations__={name: inspect.get_annotations(base)[name]})
     hint = get_type_hints(holder, vars(sys.modules[base.__module__]), include_extras=True)[name]
@@ -419,9 +431,9 @@ def _entries(record: type, heading: Heading, defaults: object = None) -> Iterato
     """Yield the parameters of a record, its own before inherited ones; `defaults` is the default of
     a nested record."""
     by_name = {field.name: field for field in fields(record)}
-    own_first = dict.fromkeys(
-        name for base in record.__mro__ for name in inspect.get_annotations(base)
-    )
+    own_first: dict[str, None] = {}
+    for base in record.__mro__:
+        own_first |= dict.fromkeys(inspect.get_annotations(base))
     for name in heading.names or filter(by_name.get, own_first):
         hint, annotations = _hint(record, name)
         under = [part for part in annotations if isinstance(part, Heading)]
@@ -454,7 +466,12 @@ def _meant(option: str, pair: str) -> str:
 
 
 def _mapping(
-    option: str, form: Form, kind: Any, _: click.Context, __: click.Parameter, given: Iterable[str]
+    option: str,
+    form: PairForm,
+    kind: Any,
+    _: click.Context,
+    __: click.Parameter,
+    given: Iterable[str],
 ) -> Any:
     """Return pairs as a mapping, whose values are numbers, texts or tuples of texts.
 
@@ -508,29 +525,40 @@ def _members(hint: Any) -> list[Any]:
     return list(get_args(hint)) if get_origin(hint) in (Union, types.UnionType) else [hint]
 
 
-def _parameter(name: str, value: Any, hint: Any, annotations: list[Any]) -> click.Parameter:
-    repeated = get_origin(hint) is tuple
-    parts = _members(hint)
-    optional = types.NoneType in parts
+def _words(parts: Iterable[Any]) -> list[Any]:
+    """Return the words that the types of a union allow."""
     words: list[Any] = []
     for part in parts:
         words += get_args(part) if get_origin(part) is Literal else ()
+    return words
+
+
+def _kind(parts: Sequence[Any], words: Sequence[Any]) -> tuple[click.ParamType[Any] | None, str]:
+    """Return the click type of a union, and the placeholder of its values."""
     plain = next((kind for kind in KINDS if kind in parts), None)
-    kind, metavar = KINDS.get(plain, (None, ""))
-    if words:
-        kind = WordChoice(tuple(words), kind)
-        metavar = "TEXT"
+    if plain is None:
+        return (WordChoice(tuple(words)), "TEXT") if words else (None, "")
+    kind, metavar = KINDS[plain]
+    return (WordChoice(tuple(words), kind), "TEXT") if words else (kind, metavar)
+
+
+def _parameter(name: str, value: Any, hint: Any, annotations: list[Any]) -> click.Parameter:
+    repeated = get_origin(hint) is tuple
+    parts = _members(hint)
+    words = _words(parts)
+    kind, metavar = _kind(parts, words)
     default = {} if value is MISSING else {"default": value}
     option = "--" + name.replace("_", "-")
     names = [part for part in annotations if isinstance(part, str)] or [option]
     if not names[0].startswith("-"):
         return _argument(name, names[0], kind, repeated, default)
-    form = _annotation(Form, annotations)
+    form = _annotation(PairForm, annotations)
     if form is not None:
         made = partial(_mapping, names[0], form, get_args(hint)[1])
         return click.Option([name, *names], metavar="TEXT", multiple=True, callback=made)
     if bool in parts or words == [True]:
-        if optional and not words:
+        # None is “as in the run” or “as in the panel file”, so that no has a word of its own.
+        if types.NoneType in parts and not words:
             names = [f"{option}/--no-{option[2:]}"]
         return click.Option([name, *names], is_flag=True, flag_value=True, **default)
     alone = _annotation(WithoutValue, annotations)
@@ -549,6 +577,7 @@ def _parameter(name: str, value: Any, hint: Any, annotations: list[Any]) -> clic
         metavar=metavar,
         multiple=repeated,
         required=not default,
+        # None, an empty tuple or an empty text are no defaults that a reader could use.
         show_default=bool(value) and bool(default),
         **default,
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import shlex
 from collections.abc import Mapping
 from dataclasses import field, replace
 from pathlib import Path
@@ -16,27 +17,32 @@ from claimeval.cli.shared import (
     QUESTIONS,
     Asking,
     Fields,
-    Gates,
+    Front,
+    GateOptions,
     Metrics,
     Out,
     OutputOptions,
     RowOptions,
+    Shown,
     arguments,
 )
 from claimeval.cli.terminal import say, write_data
 from claimeval.data.reasoning import AnswerReasoning
-from claimeval.runs.views import Column, Data, columns, heading, table
+from claimeval.runs.views import Column, Data, Table, columns, heading, table
 from claimeval.statistics.formatting import tally
 from claimeval.types.errors import UsageError, clash, visible
 from claimeval.types.options import PanelOptions, RunOptions
 
 if TYPE_CHECKING:
+    from claimeval.data.sampling import DrawnRows
     from claimeval.data.survey import Survey
     from claimeval.types.probes import Probe
 
 SHOWN = 10
 """Unread replies that are printed; the file lists all."""
 WIDTH = 110
+CLOSING = 4
+"""Lines below the first screen of an import: how replies were read, and where to go on."""
 
 
 def _write_yaml(path: Path, content: Mapping[str, object]) -> None:
@@ -44,6 +50,15 @@ def _write_yaml(path: Path, content: Mapping[str, object]) -> None:
 
     text = yaml.safe_dump(dict(content), sort_keys=False, allow_unicode=True)
     path.write_text(text, encoding="utf-8")
+
+
+def _write_mapping(path: Path, found: Survey) -> None:
+    """Write the fields as they were read into a mapping file."""
+    content = {
+        name: value if isinstance(value, str) else list(value)
+        for name, value in found.mapping.content.items()
+    }
+    _write_yaml(path, content)
 
 
 @command("doctor")
@@ -55,7 +70,7 @@ class DoctorCommand(OutputOptions):
     path of --field or of the mapping. With --judge, tests a judge with a few short calls, and
     exits with 1 if it cannot be used with these settings. With both, also counts the samples that
     exceed the judge's context window. A model of which claimeval knows no number of claims in one
-    question is asked about five; --write-judge writes a file with the number that it bears.
+    question is asked about five; --write-judge writes a file with the number that it can handle.
 
     Fields of a sample: `id`, `question` (which most prompts need), `answer`, `contexts` (texts, or
     objects with `id`, `text`, `title`), `reference_answers`, `reference_contexts`,
@@ -75,7 +90,14 @@ class DoctorCommand(OutputOptions):
     write_mapping: Path | None = None
     """YAML file to write with the fields as they were read."""
     write_judge: Path | None = None
-    """Judge file (YAML) to write with what --judge bears: settings, claims in one question."""
+    """Judge file (YAML) to write with what --judge can handle: settings, claims in one question."""
+
+    def __post_init__(self) -> None:
+        if self.write_judge and len(self.judges) != 1:
+            raise UsageError(
+                f"--write-judge writes one judge file, and {len(self.judges)} judges are tried;"
+                " name one with --judge"
+            )
 
     def do(self) -> int:
         output = self.output
@@ -83,11 +105,6 @@ class DoctorCommand(OutputOptions):
             say(note)
         if self.data is None and not self.judges:
             raise UsageError("nothing to check: give a data file, or a judge to try with --judge")
-        if self.write_judge and len(self.judges) != 1:
-            raise UsageError(
-                f"--write-judge writes one judge file, and {len(self.judges)} judges are tried;"
-                " name one with --judge"
-            )
         probes = self._probes()
         tried: dict[str, object] = {}
         if probes:
@@ -100,30 +117,31 @@ class DoctorCommand(OutputOptions):
             return output.result("doctor", tried, exit_code=failed)
         found = ce.doctor(self.data, metrics=self.metrics, **arguments(self.rows))
         if self.write_mapping:
-            names = found.mapping.content.items()
-            content = {
-                name: value if isinstance(value, str) else list(value) for name, value in names
-            }
-            _write_yaml(self.write_mapping, content)
+            _write_mapping(self.write_mapping, found)
         output.draw([heading(str(self.data), f": {found.readable}")])
         self._show_problems(found)
         if found.samples:
-            output.draw(
-                [
-                    table(
-                        "metrics",
-                        columns("metric", "claims of", "against", "available"),
-                        found.availability,
-                    )
-                ]
-            )
-            output.lines(*(f"- {line}" for line in found.remarks))
-            output.draw([heading("The first sample", " as read:")])
-            output.lines(*(f"  {name}: {text}" for name, text in found.example_in_words))
+            self._show_samples(found)
             if self.judges:
                 tried["long"] = self._long(self.data)
         record = found.model_dump(mode="json") | tried
         return output.result("doctor", record, exit_code=failed if found.ok else 1)
+
+    def _show_samples(self, found: Survey) -> None:
+        """Print which metrics the samples can feed, and the first one."""
+        output = self.output
+        parts = (Column(name, "text", 1) for name in ("claims of", "against"))
+        head = (Column("metric"), *parts, Column("available"))
+        output.draw([table("metrics", head, found.availability)])
+        output.lines(*(f"- {line}" for line in found.remarks))
+        output.draw([heading("The first sample", " as read:")])
+        output.lines(*(f"  {name}: {text}" for name, text in found.example_in_words))
+        if any(found.has_inputs_for(metric.name) for metric in found.metrics):
+            output.line()
+            output.line(
+                f"Next: claimeval plan {shlex.quote(str(self.data))} --judge PROVIDER:MODEL, with"
+                " the same options, shows calls and likely cost"
+            )
 
     def _probes(self) -> list[Probe]:
         """Try each judge, and print what was found as soon as it is."""
@@ -210,24 +228,9 @@ class DrawCommand(OutputOptions):
         drawn = ce.draw(**arguments(self))
         if not out:
             write_data(as_lines(drawn))
-            output = replace(
-                output, json=True
-            )  # the rows are on standard output, so the table goes to standard error
-        rows = [
-            (
-                name or "all",
-                of.rows,
-                f"{'' if of.exact else 'about '}{of.questions}",
-                of.drawn,
-                of.near_duplicates,
-            )
-            for name, of in drawn.strata.items()
-        ]
-        head = columns(
-            self.stratify or "log",
-            numbers=("rows", "different", "drawn", "near duplicates left out"),
-        )
-        output.draw([table("drawn", head, rows)])
+            # The rows are on standard output, so that the table goes to standard error.
+            output = replace(output, json=True)
+        output.draw([self._table(drawn)])
         wanted = 0 if self.every else self.n or COUNT
         output.lines(
             drawn.empty_questions
@@ -247,6 +250,18 @@ class DrawCommand(OutputOptions):
             "strata": strata,
         }
         return output.result("draw", record)
+
+    def _table(self, drawn: DrawnRows) -> Table:
+        """Return how many rows were drawn of each stratum."""
+        rows: list[tuple[object, ...]] = []
+        for name, of in drawn.strata.items():
+            questions = f"{'' if of.exact else 'about '}{of.questions}"
+            rows.append((name or "all", of.rows, questions, of.drawn, of.near_duplicates))
+        head = columns(
+            self.stratify or "log",
+            numbers=("rows", "different", "drawn", "near duplicates left out"),
+        )
+        return table("drawn", head, rows)
 
 
 @command("write-queries")
@@ -276,6 +291,8 @@ class WriteQueriesCommand(OutputOptions):
     """Run directory; default runs/CORPUS-queries."""
     overwrite: bool = False
     """Replace a run with other settings in --out."""
+    sheet: str | None = None
+    """The sheet of a spreadsheet of documents that has several."""
     checker: Annotated[str | None, QUESTIONS] = None
     """Judge that checks the questions.  [default: the writer]"""
     write_prompt: Annotated[str, QUESTIONS] = "plain"
@@ -283,6 +300,7 @@ class WriteQueriesCommand(OutputOptions):
     check_prompt: Annotated[str, QUESTIONS] = "plain"
     """Prompt for checking: plain, or a .j2 file."""
     options: Asking = RunOptions()
+    shown: Front = Shown()
 
     def door(self, options: RunOptions) -> ce.Run:
         out = self.out or Path("runs") / f"{self.corpus.stem}-queries"
@@ -294,17 +312,21 @@ class WriteQueriesCommand(OutputOptions):
         from claimeval.runs.jobs import QRELS, QUERIES
 
         output = self.output
-        finished = watch("write-queries", self.door, self.options, Gates(max_missing=1.0), output)
+        finished = watch(
+            "write-queries", self.door, self.options, GateOptions(max_missing=1.0), output
+        )
         run = finished.run
         counts = count_queries(run.results)
+        made = list[str]()
+        if run.path and run.complete and counts.kept:
+            made = [f"Test set: {run.path / QUERIES}", f"Qrels: {run.path / QRELS}"]
         output.lines(
             f"{counts.documents} documents, {counts.written} questions written, {counts.kept} kept",
             counts.rejected and f"rejected: {tally(counts.rejected)}",
             counts.failures and f"failed: {tally(counts.failures)}",
         )
-        if run.path and run.complete and counts.kept:
-            output.lines(f"Test set: {run.path / QUERIES}", f"Qrels: {run.path / QRELS}")
-        return finished.show({"counts": counts.model_dump(mode="json")})
+        record = {"counts": counts.model_dump(mode="json")}
+        return finished.show(record, shown=self.shown, next_lines=made)
 
 
 @command("import-replies")
@@ -351,14 +373,19 @@ class ImportRepliesCommand(OutputOptions):
         PanelOptions()
     )
 
+    shown: Front = Shown()
+
     def do(self) -> int:
-        from claimeval.cli.running import front_of, print_run
+        from claimeval.cli.running import front_of, print_front, print_run, report_line
         from claimeval.runs.import_replies import COUNTS, UNREAD, ImportCounts
 
         run = ce.import_replies(**arguments(self))
         counts = ImportCounts.model_validate_json((self.out / COUNTS).read_bytes())
         output = self.output
-        print_run(output, run, front_of(run))
+        if self.shown.details:
+            print_run(output, run, front_of(run))
+        else:
+            print_front(output, front_of(run, self.shown.top), self.shown, closing=CLOSING)
         rows = []
         for judge, read in counts.readings.items():
             numbers = read.replies, read.read, read.unsure, sum(read.refused.values()), read.missing
@@ -381,5 +408,12 @@ class ImportRepliesCommand(OutputOptions):
                 f"{counts.labels} human labels: `claimeval agreement {self.out}` compares the"
                 " judges with them"
             )
+        if not self.shown.details:
+            look = f"All numbers: --details. Look around: claimeval view {self.out.parent}"
+            output.lines(report_line(self.out), look)
         record = {**counts.model_dump(exclude={"repeated"}), "repeated_claims": counts.repeated}
-        return output.result("import-replies", {**record, **run.record.model_dump()}, path=self.out)
+        return output.result(
+            "import-replies",
+            {**record, **run.record.model_dump()},
+            path=self.out,
+        )

@@ -33,9 +33,13 @@ class LocateCommand:
     """Run directory.  [default: RUN/locate]"""
     overwrite: bool = False
     """Replace a run with other settings in --out."""
+    sheet: str | None = None
+    """The sheet of a spreadsheet of chunks that has several."""
     shown: shared.Front = shared.Shown()
     output: Output = Output()
-    gates: Annotated[shared.Gates, Heading("Results and gates", "max_missing")] = shared.Gates()
+    gates: Annotated[shared.GateOptions, Heading("Results and gates", "max_missing")] = (
+        shared.GateOptions()
+    )
     options: shared.Asking = RunOptions()
 
     def door(self, options: RunOptions) -> ce.Run:
@@ -45,6 +49,7 @@ class LocateCommand:
             judges=self.judges,
             out=self.out or "runs/",
             overwrite=self.overwrite,
+            sheet=self.sheet,
             options=options,
         )
 

@@ -159,6 +159,7 @@ class Root(CommandGroup):
         name = args[0]
         if name.startswith("-") or self.get_command(ctx, name):
             return super().resolve_command(ctx, args)
+        # Other tools have these as commands.
         if name in ("help", "version"):
             raise UsageError(f"no such command {name!r}. Type `claimeval --{name}`")
         from difflib import get_close_matches
@@ -227,12 +228,12 @@ def run(arguments: list[str]) -> int:
 def main() -> None:
     """Run the command line; the entry point of the console script."""
     gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS)
+    # What is frozen is not gone through at exit.
     atexit.register(gc.freeze)
     if COMPLETE in os.environ:
         app.main(prog_name="claimeval", complete_var=COMPLETE)
-    os.environ.setdefault(
-        "PYDANTIC_DISABLE_PLUGINS", "__all__"
-    )  # finding plugins reads a file of every package
+    # Finding plugins reads a file of every installed package.
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     prepare_streams()
     interrupt_on_termination()
     if any(word.partition("=")[0] == "--engine" for word in sys.argv):
@@ -249,21 +250,23 @@ def main() -> None:
         fail(str(error) or "interrupted", Interrupted.exit_code)
     # The last resort: Python's exit code 1 would mean a failed gate.
     except Exception as error:  # noqa: BLE001
-        if "KeyboardInterrupt" in str(
-            error
-        ):  # pydantic wraps one that occurs while it builds a validator
-            fail("interrupted", Interrupted.exit_code)
-        if isinstance(error, OSError) and (message_and_code := in_words(error)):
-            fail(*message_and_code)
-        if isinstance(error, ImportError) and (lacking := missing_part(error)):
-            fail(clash() or str(lacking), lacking.exit_code)
-        import traceback
-
-        say_trace(traceback.format_exc())
-        fail(
-            clash() or "this is a bug in claimeval; please report it with the lines above", CRASHED
-        )
+        _fail_by(error)
     raise SystemExit(code)
+
+
+def _fail_by(error: Exception) -> None:
+    """End with what a full disk or a missing package means, else as a bug with its trace."""
+    # pydantic wraps an interrupt that occurs while it builds a validator.
+    if "KeyboardInterrupt" in str(error):
+        fail("interrupted", Interrupted.exit_code)
+    if isinstance(error, OSError) and (message_and_code := in_words(error)):
+        fail(*message_and_code)
+    if isinstance(error, ImportError) and (lacking := missing_part(error)):
+        fail(clash() or str(lacking), lacking.exit_code)
+    import traceback
+
+    say_trace("".join(traceback.format_exception(error)))
+    fail(clash() or "this is a bug in claimeval; please report it with the lines above", CRASHED)
 
 
 def fail(message: str, code: int) -> None:
@@ -272,6 +275,7 @@ def fail(message: str, code: int) -> None:
     if "--json" in sys.argv:
         from claimeval.cli.printer import Output
 
+        # Commands of a group have two words, as in `cache export`.
         two = " ".join(sys.argv[1:3])
         Output(json=True).result(
             two if two in MADE else sys.argv[1], {}, exit_code=code, stopped=message

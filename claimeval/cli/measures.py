@@ -3,12 +3,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, cast
 
 import claimeval as ce
 from claimeval.cli.command import Heading, command
-from claimeval.cli.shared import QUESTIONS, Data, JobOptions, Metrics, arguments
+from claimeval.cli.shared import QUESTIONS, Data, Front, JobOptions, Metrics, Shown, arguments
 from claimeval.cli.terminal import say
+from claimeval.types.errors import DataError
 from claimeval.types.options import LocalOptions, RunOptions
 
 if TYPE_CHECKING:
@@ -55,6 +58,7 @@ class MeasureCommand(JobOptions):
     """squad (English: no case, punctuation, articles) or multilingual."""
     local: Local = LocalOptions()
     options: Options = RunOptions()
+    shown: Front = Shown()
 
     group: ClassVar[str] = "measure"
 
@@ -73,7 +77,11 @@ class MeasureCommand(JobOptions):
         for name, value in remarks.items():
             if value:
                 self.output.line(f" {name.replace('_', ' ')}: {value}", style="dim")
-        return finished.show(remarks)
+        scores = finished.run.record.metrics.values()
+        unfed = all(score.missing.keys() == {"missing_input"} and not score.n for score in scores)
+        if scores and unfed and not finished.ending.code:
+            finished = finished._replace(ending=finished.ending._replace(code=DataError.exit_code))
+        return finished.show(remarks, shown=self.shown)
 
 
 GROUPS = {
@@ -108,7 +116,13 @@ GROUPS = {
 }
 """The groups of metrics with a command of their own, with its help."""
 for _group, _help in GROUPS.items():
-    command(_group)(type(_group.title(), (MeasureCommand,), {"group": _group, "__doc__": _help}))
+    command(_group)(
+        type(
+            _group.title(),
+            (MeasureCommand,),
+            {"group": _group, "__doc__": _help},
+        )
+    )
 
 
 def _remarks(finished: Finished) -> dict[str, object]:
@@ -125,17 +139,22 @@ def _remarks(finished: Finished) -> dict[str, object]:
             say(f"{source.scorer.name} on {source.scorer.setting}")
             if (deviation := source.scorer.deviation) is not None:
                 remarks["largest_deviation_from_float32"] = float(f"{deviation:.2g}")
-    details = [result.details for result in finished.run.results]
+    return remarks | _truncated([result.details for result in finished.run.results])
+
+
+def _truncated(details: Sequence[Mapping[str, Any]]) -> dict[str, object]:
+    """Return how many texts and answers a model did not read as a whole."""
+    counts: dict[str, object] = {}
     texts = list[Any]()
     for of_sample in details:
         texts += cast("list[Any]", of_sample.get("texts") or ())
     if texts:
-        remarks["texts"] = len(texts)
-        remarks["texts_cut"] = sum(bool(text.get("cut")) for text in texts)
-        remarks["texts_in_windows"] = sum(text.get("windows", 1) > 1 for text in texts)
+        counts["texts"] = len(texts)
+        counts["texts_cut"] = sum(bool(text.get("cut")) for text in texts)
+        counts["texts_in_windows"] = sum(text.get("windows", 1) > 1 for text in texts)
     if cut := sum(bool(of_sample.get("tokens_cut")) for of_sample in details):
-        remarks["answers_cut"] = cut
-    return remarks
+        counts["answers_cut"] = cut
+    return counts
 
 
 @command("extraction")
@@ -177,4 +196,6 @@ class ExtractionCommand(JobOptions):
         if summary.all_texts:
             self.output.draw(extraction(summary, run.manifest, run.summary))
             self.output.draw(losing(run.results))
-        return finished.show(tables=False)
+        folder = quote(str(run.path and run.path.parent))
+        look = f"Look around: claimeval view {folder}. Compare: claimeval extraction --gold"
+        return finished.show(tables=False, next_lines=[look])

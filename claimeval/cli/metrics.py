@@ -79,11 +79,12 @@ class MetricsCommand(OutputOptions):
         if others:
             self._draw_others(name, others, alone=number is None)
         shown = [*([number] if number else []), *others]
+        elsewhere = []
+        for meaning in names.meanings(name):
+            elsewhere.append({"source": meaning.source, "name": meaning.name})
         record = {
             "metrics": [one.model_dump(mode="json") for one in shown],
-            "elsewhere": [
-                {"source": meaning.source, "name": meaning.name} for meaning in names.meanings(name)
-            ],
+            "elsewhere": elsewhere,
         }
         return self.output.result("metrics", record)
 
@@ -106,21 +107,19 @@ class MetricsCommand(OutputOptions):
         elsewhere: dict[str, list[str]] = {}
         for source, name in names.names_of(number):
             elsewhere.setdefault(source, []).append(name)
-        lines = [
-            ("formula", number.formula),
-            ("needs", number.needs),
-            ("command", "\n".join(number.calls)),
-            ("direction", better.get(number.better, "neither high nor low is better")),
-            ("source", number.source),
-            (
-                "example",
-                "\n".join((number.example[0], f"= {number.example[1]}", f"= {number.example[2]}")),
-            ),
-        ]
+        call, steps, value = number.example
+        lines = {
+            "formula": number.formula,
+            "needs": number.needs,
+            "command": "\n".join(number.calls),
+            "direction": better.get(number.better, "neither high nor low is better"),
+            "source": number.source,
+            "example": f"{call}\n= {steps}\n= {value}",
+        }
         if elsewhere:
             named = (f"{', '.join(listed)} ({source})" for source, listed in elsewhere.items())
-            lines.append(("elsewhere", "; ".join(named)))
-        self.output.pairs(lines, indent=1)
+            lines["elsewhere"] = "; ".join(named)
+        self.output.pairs(lines.items(), indent=1)
 
     def _explain_other(self, name: str) -> int:
         """Explain a group or a vote rule. Raises UsageError for a name of nothing."""
@@ -199,6 +198,7 @@ def values(command: str, option: str, typed: str) -> list[CompletionItem]:
         option: The parameter's name.
         typed: The beginning of the value; metrics may be separated by commas.
     """
+    # A shell completes the whole word, commas and all.
     before, comma, last = typed.rpartition(",") if option == "metrics" else ("", "", typed)
     given = before.split(",")
     matching = [
@@ -215,9 +215,11 @@ def values(command: str, option: str, typed: str) -> list[CompletionItem]:
 def _known(command: str, option: str) -> Iterable[tuple[str, str]]:
     """Return the values of an option with their meaning."""
     if option in ("metrics", "vote", "name"):
-        kind = {"vote": "vote rule", "name": ""}.get(
-            option, command if command in ("score", "measure") else ""
-        )
+        kind = ""
+        if option == "vote":
+            kind = "vote rule"
+        elif option == "metrics" and command in ("score", "measure"):
+            kind = command
         return [(row.name, row.description) for row in rows() if row.kind.startswith(kind)]
     if option in ("judges", "judge", "extractor"):
         from claimeval import providers
@@ -228,12 +230,15 @@ def _known(command: str, option: str) -> Iterable[tuple[str, str]]:
         return [(example, "") for example in examples]
     from claimeval.judging import prompts
 
-    steps = {
-        "extract_prompt": ["extract"],
-        "assess_prompt": ["assess"],
-        "prompt": prompts.STEPS,
-    }.get(option, [])
-    names = list[str]()
+    if option == "prompt":
+        return [(name, "") for name in _shipped(prompts.STEPS)]
+    step = {"extract_prompt": "extract", "assess_prompt": "assess"}.get(option)
+    return [(name.partition("/")[2], "") for name in _shipped([step] if step else [])]
+
+
+def _shipped(steps: Iterable[str]) -> Iterator[str]:
+    """Yield the names of the prompts of some steps, without those in other languages."""
+    from claimeval.judging import prompts
+
     for step in steps:
-        names += (name for name in prompts.shipped(step) if "." not in name)
-    return [(name if option == "prompt" else name.partition("/")[2], "") for name in names]
+        yield from (name for name in prompts.shipped(step) if "." not in name)

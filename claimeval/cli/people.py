@@ -14,7 +14,7 @@ from claimeval.cli.command import Heading, command
 from claimeval.cli.printer import Output
 from claimeval.cli.shared import Out, OutputOptions, RowOptions, arguments
 from claimeval.cli.terminal import Keys
-from claimeval.statistics.formatting import decimal, interval, number_of
+from claimeval.statistics.formatting import decimal, digits_of, interval, number_of
 from claimeval.types.errors import UsageError
 
 if TYPE_CHECKING:
@@ -222,7 +222,7 @@ def _print_lgtm(output: Output, lgtm: LgtmEstimate) -> None:
     known = (
         f"  {lgtm.because}" if lgtm.value is None else f"{ends}, n {number_of(lgtm.n, 'question')}"
     )
-    output.line(known, bold=f"LGTM@{lgtm.first}  {decimal(lgtm.value)}")
+    output.line(known, bold=f"LGTM@{lgtm.first}  {decimal(lgtm.value, digits_of(lgtm.reported))}")
     counts = (
         f"{lgtm.good} good, {lgtm.bad} not, {lgtm.unsure} unsure, {lgtm.unmarked} not yet labeled"
     )
@@ -277,6 +277,8 @@ class AgreementCommand(OutputOptions):
     still needed."""
     cluster: str | None = None
     """Samples with equal values depend on each other.  [default: as in the run]"""
+    sheet: str | None = None
+    """The sheet of a spreadsheet that has several."""
     details: bool = False
     """Print all tables: every measure, confusion and pair of raters, and ten disputed claims."""
     plot: Path | None = None
@@ -339,8 +341,20 @@ def _print_next(args: AgreementCommand, report: Measured) -> None:
     """Print what labels allow, where all tables are, and the picture."""
     if report.raters:
         _print_labels(args, report)
+    of_ratings = ""
+    if report.ratings and args.run[0].is_dir():
+        run = shlex.quote(str(args.run[0]))
+        of_ratings = (
+            f"Next: claimeval annotate {run} labels single claims; claimeval agreement {run} then"
+            " shows where judges and people differ"
+        )
+    elif report.ratings:
+        of_ratings = (
+            "Next: compare other fields: --score FIELD, --rating FIELD; all numbers: --json"
+        )
     args.output.lines(
-        report.of_claims and not args.details and "All tables: --details",
+        not report.ratings and not args.details and "All tables: --details",
+        of_ratings,
         args.plot and f"Picture: {args.plot}",
     )
 
@@ -391,6 +405,8 @@ class CorrectCommand(OutputOptions):
     apply."""
     cluster: str | None = None
     """Samples with equal values depend on each other.  [default: as in the run]"""
+    sheet: str | None = None
+    """The sheet of labels in a spreadsheet that has several."""
 
     def do(self) -> int:
         from claimeval.runs.views.agreement import correction as view

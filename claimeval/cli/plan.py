@@ -43,7 +43,15 @@ class Plan(CommandGroup):
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the commands that can be planned: those with a `door`, and experiment."""
         return [
-            *sorted(name for name in COMMANDS if getattr(app.get_command(ctx, name), "door", None)),
+            *sorted(
+                name
+                for name in COMMANDS
+                if getattr(
+                    app.get_command(ctx, name),
+                    "door",
+                    None,
+                )
+            ),
             "experiment",
         ]
 
@@ -97,7 +105,14 @@ def forecast_job(name: str, door: Callable[..., Run], args: Any) -> int:
     from claimeval.api.forecast import planned
 
     plan = planned(door, args, options=args.options)
-    args.output.draw(views.view(plan.forecast, plan.prepared.manifest, plan.prepared.unit, name))
+    args.output.draw(
+        views.view(
+            plan.forecast,
+            plan.prepared.manifest,
+            plan.prepared.unit,
+            name,
+        )
+    )
     savings = {
         "cheaper": plan.forecast.cheaper,
         "fewer_tokens": {

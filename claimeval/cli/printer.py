@@ -78,6 +78,13 @@ class Output:
 
         Indented text may have lines of its own, and is folded at 100 columns at most. Without a
         terminal, other text is not folded.
+
+        Args:
+            text: What follows.
+            bold: The beginning of the line.
+            style: The style of `text`.
+            indent: Spaces before each line.
+            lead: The style of `bold`.
         """
         from rich.text import Text
 
@@ -174,7 +181,8 @@ class Output:
             self._rows_as_pairs(shown)
         else:
             self._grid(shown, {i: widths[i] for i in kept})
-            absent = ", ".join(shown.columns[i].name for i in range(len(widths)) if i not in kept)
+            names = [column.name for i, column in enumerate(shown.columns) if i not in kept]
+            absent = ", ".join(names)
         for note in shown.notes:
             self.line(note, style="dim", indent=1)
         if absent:
@@ -184,7 +192,8 @@ class Output:
         names = [column.name for column in shown.columns[1:]]
         for first, *rest in shown.rows:
             self.line(bold=first or "-")
-            self.pairs([pair for pair in zip(names, rest, strict=True) if pair[1]], indent=1)
+            pairs = zip(names, rest, strict=True)
+            self.pairs(((name, text) for name, text in pairs if text), indent=1)
 
     def _grid(self, shown: Table, widths: Mapping[int, int]) -> None:
         """Print the columns that `widths` names, each with its width."""
@@ -206,7 +215,7 @@ class Output:
             grid.add_row(*(Text(row[i]) for i in widths), style=style)
         console = self.console
         terminal = console.width
-        # names and numbers are never cut: a pipe has no width, and a reader may scroll
+        # Names and numbers are never cut: a pipe has no width, and a reader may scroll.
         console.width = max(terminal, sum(widths.values()))
         console.print(grid)
         console.width = terminal
@@ -221,7 +230,8 @@ class Output:
         grid.add_column(style="dim", no_wrap=True)
         grid.add_column(overflow="fold")
         for name, text in rows:
-            grid.add_row(Text(escaped(name)), Text(_lines(text), "bold" if name == bold else ""))
+            style = "bold" if name == bold else ""
+            grid.add_row(Text(escaped(name)), Text(_lines(text), style))
         self.console.print(Padding(grid, (0, 0, 0, indent)))
 
     def result(
@@ -233,31 +243,41 @@ class Output:
         exit_code: int = 0,
         stopped: str | None = None,
     ) -> int:
-        """Print the record as the JSON object if --json is set, and return the exit code."""
+        """Print the record as the JSON object if --json is set, and return the exit code.
+
+        Args:
+            command: The command, as the field `command` names it.
+            record: The fields of the object.
+            path: What was written, if anything.
+            exit_code: The code to end with.
+            stopped: Why the run stopped early, if the record does not say.
+        """
         if self.json:
             import claimeval
 
             context = click.get_current_context(silent=True)
             sources = context and context.meta.get(SOURCES)
-            head: dict[str, object] = {"claimeval": claimeval.__version__, "command": command}
-            head |= {
+            head: dict[str, object] = {
+                "claimeval": claimeval.__version__,
+                "command": command,
                 "path": path and str(path),
                 "exit_code": exit_code,
                 "stopped": stopped or record.get("stopped"),
             }
-            head |= {"settings_from": sources} if sources else {}
-            shown = {**head, **record, **_coverage(record), **head}
+            if sources:
+                head["settings_from"] = sources
+            # The head first for its order, and last so that no field of a record takes the place of
+            # one.
+            coverage = coverage_in(record)
+            of_intervals = {"interval_coverage": coverage} if coverage else {}
+            shown = {**head, **record, **of_intervals, **head}
             text = json_text.dumps(
                 shown, indent=1, ensure_ascii=False, allow_nan=False, default=str
             )
-            write_data(HIDDEN.sub(lambda match: json_text.dumps(match.group())[1:-1], text) + "\n")
+            # Direction marks in a text of the data would reorder what a terminal shows of the JSON.
+            shown_text = HIDDEN.sub(lambda mark: json_text.dumps(mark.group())[1:-1], text)
+            write_data(f"{shown_text}\n")
         return exit_code
-
-
-def _coverage(record: Mapping[str, Any]) -> dict[str, object]:
-    """Return what JSON says of intervals that cover less than others."""
-    low = coverage_in(record)
-    return {"interval_coverage": low} if low else {}
 
 
 @contextmanager
@@ -306,10 +326,12 @@ def _lines(text: str) -> str:
 def _widths(shown: Table, wide: int) -> list[int]:
     """Return the width of each column, with as few lines for the names as `wide` columns allow."""
     cells = list(zip(*shown.rows, strict=True)) or [()] * len(shown.columns)
+    # A folded name can still be read, while of a column that is left out nothing is known.
+    least = [NAMES] + [WORDS] * (len(shown.columns) - 1)
     for lines in (1, 2, 3, 9):
         widths = [
-            _width(column, cells[i], WORDS if i else NAMES, lines)
-            for i, column in enumerate(shown.columns)
+            _width(column, of_column, words, lines)
+            for column, of_column, words in zip(shown.columns, cells, least, strict=True)
         ]
         if sum(widths) <= wide:
             break

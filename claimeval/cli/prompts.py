@@ -31,7 +31,15 @@ class PromptListCommand(OutputOptions):
             for one in shipped
             if "." not in one.name
         ]
-        self.output.draw([table("prompts", columns("prompt", "reply", "digest", "purpose"), rows)])
+        self.output.draw(
+            [
+                table(
+                    "prompts",
+                    columns("prompt", "reply", "digest", "purpose"),
+                    rows,
+                )
+            ]
+        )
         addresses = list[str]()
         for step, names in prompts.TRANSLATED.items():
             addresses += (f"{step}/{name}" for name in names)

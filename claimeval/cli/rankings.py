@@ -87,11 +87,7 @@ class RankCommand:
     json: bool = False
     """Print JSON on standard output."""
 
-    def do(self) -> int:
-        from claimeval import ir
-        from claimeval.ir import evaluation, output
-        from claimeval.report import charts, rankings
-
+    def __post_init__(self) -> None:
         if self.paired and (len(self.trec_runs) < 2 or self.trec):
             raise UsageError(
                 "--paired compares runs with the first: give two or more of them, without --trec"
@@ -101,6 +97,12 @@ class RankCommand:
                 f"-R {self.rel_info}: judgments of preferences and of several groups of judges are"
                 " for measures that only trec_eval has; give plain qrels"
             )
+
+    def do(self) -> int:
+        from claimeval import ir
+        from claimeval.ir import evaluation, output
+        from claimeval.report import charts, rankings
+
         if self.plot:
             charts.check_name(self.plot)
         requested = self._requested()
@@ -122,13 +124,19 @@ class RankCommand:
         if self.trec:
             self._write_as_trec_eval(shown, labels, run_id=requested.run_id)
             return 0
-        plain = self.per_query or self.no_summary or self.z_scores
-        if on_terminal() and not plain:
-            text = output.first_screen(shown, labels, paired=self.paired, shown=_marked)
-        else:
-            text = output.text(shown, labels, per_query=self.per_query, summary=not self.no_summary)
+        text = self._text(shown, labels)
         write_plain(f"{text}\n{output.pairings_text(pairings, labels[0])}" if self.paired else text)
         return 0
+
+    def _text(self, shown: Sequence[Evaluation], labels: Sequence[str]) -> str:
+        """Return the table for people; what scripts read is the same with and without a
+        terminal."""
+        from claimeval.ir import output
+
+        plain = self.per_query or self.no_summary or self.z_scores
+        if on_terminal() and not plain:
+            return output.first_screen(shown, labels, paired=self.paired, shown=_marked)
+        return output.text(shown, labels, per_query=self.per_query, summary=not self.no_summary)
 
     def _evaluations(self, measures: Iterable[str | Measure]) -> list[Evaluation]:
         from claimeval import ir
@@ -273,6 +281,10 @@ class FuseCommand(OutputOptions):
         except ValueError:
             message = f"--weights {self.weights!r}: give numbers separated by commas, as in 0.3,0.7"
             raise UsageError(message) from None
+        if len(self.trec_runs) < 2:
+            raise UsageError(
+                "fuse needs two runs or more, as in claimeval fuse bm25.run dense.run; given 1"
+            )
         fused = ir.fuse(
             self.trec_runs,
             self.method,

@@ -10,17 +10,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 import claimeval as ce
-from claimeval.cli.command import Form, Heading, command
-from claimeval.cli.shared import QUESTIONS, Data, Front, Gates, JobOptions, Judges, Shown
+from claimeval.cli.command import Heading, PairForm, command
+from claimeval.cli.shared import QUESTIONS, Data, Front, GateOptions, JobOptions, Judges, Shown
 from claimeval.cli.terminal import say
 from claimeval.statistics.formatting import percent, tally
 from claimeval.types.errors import DataError, UsageError
 from claimeval.types.options import RunOptions, require_at_least
 
 if TYPE_CHECKING:
+    from claimeval.evaluation.grade import Grades
     from claimeval.evaluation.kinds import JobKind
     from claimeval.evaluation.validity import GraderReport
     from claimeval.runs.views import Block
+
+
+_CRITERION = "NAME=SENTENCE, as in 'polite=The answer stays polite.'"
+_PROMPT = "QUESTION=FILE, as in relevance=my/relevance.j2"
 
 
 @command("rate")
@@ -40,12 +45,12 @@ class RateCommand(JobOptions):
     ask: Annotated[str | None, QUESTIONS] = None
     """Comma-separated: relevance, faithfulness, correctness, abstention.  [default: all whose
     fields the data has]"""
-    criteria: Annotated[Mapping[str, str], "--criterion", Form("NAME=SENTENCE"), QUESTIONS] = field(
+    criteria: Annotated[Mapping[str, str], "--criterion", PairForm(_CRITERION), QUESTIONS] = field(
         default_factory=dict
     )
     """NAME=SENTENCE, as in 'polite=The answer stays polite.'; NAME:contexts=... shows the contexts
     too. Repeatable."""
-    prompts: Annotated[Mapping[str, str], "--prompt", Form("QUESTION=FILE"), QUESTIONS] = field(
+    prompts: Annotated[Mapping[str, str], "--prompt", PairForm(_PROMPT), QUESTIONS] = field(
         default_factory=dict
     )
     """QUESTION=FILE, as in faithfulness=my/strict.j2. Repeatable."""
@@ -125,7 +130,8 @@ class GradeCommand(JobOptions):
     """steps, plain, or a .j2 file.  [default: steps]"""
     documents_per_call: Annotated[int, QUESTIONS] = 1
     """Documents per call; with several, a grade also depends on the other documents."""
-    gates: Annotated[Gates, Heading("Results and gates", "max_missing")] = Gates()
+    gates: Annotated[GateOptions, Heading("Results and gates", "max_missing")] = GateOptions()
+    shown: Front = Shown()
 
     def __post_init__(self) -> None:
         require_at_least(self, 0, "depth")
@@ -140,49 +146,36 @@ class GradeCommand(JobOptions):
         settings = self.settings(options) | {"corpus": self._corpus}
         if self.measures and not matching:
             ir.parse(self.measures)  # they order TREC runs; `grade` takes measures of matches only
+        # `grade` has measures of its own for matches; of TREC runs, `agreement` is asked below.
         if not (matching and self.measures):
             del settings["measures"]
         return ce.grade(**settings)
 
     def do(self) -> int:
         from claimeval.evaluation.grade import summarize_grades
-        from claimeval.evaluation.validity import MEASURES
         from claimeval.runs.jobs import QRELS
         from claimeval.runs.views import ratings as views
 
-        # pairs are checked below; a sample counts as lost for a single ungraded pair
-        finished = self.watch("grade", Gates(max_missing=1.0))
+        # Pairs are checked below; a sample counts as lost for a single ungraded pair.
+        finished = self.watch("grade", GateOptions(max_missing=1.0))
         run = finished.run
         grades = summarize_grades(run.results, run.manifest)
-        compared: Mapping[str, GraderReport] = {}
-        if self.qrels:
-            with suppress(DataError):  # no pair that people graded has a grade
-                measures = self.measures or MEASURES
-                compared = ce.agreement(
-                    run, self.qrels, trec_runs=self.trec_runs, measures=measures
-                ).assessors
+        compared = self._with_people(run)
         blocks: list[Block] = []
-        if not finished.stopped:
-            blocks = [*views.unanswered(run.results)]
+        next_lines: list[str] = []
         if self.against == "question" and run.path and not finished.stopped:
             blocks += views.grades(grades, run.manifest)
             blocks += views.validity(compared, confusions=True)
             if grades.counts.graded:
                 named = " ".join(map(str, self.trec_runs)) or "YOUR.run"
                 scale = run.manifest.questions[0].scale
-                blocks += views.next_step(run.path / QRELS, named, scale)
+                next_lines = views.next_step(run.path / QRELS, named, scale)
             else:
                 say(
                     f"no pair was graded, so there is no {QRELS}; {run.path / 'results.jsonl'}"
                     " says why"
                 )
-        failed = grades.counts.failures / (grades.counts.pairs or 1)
-        most = self.gates.max_missing
-        if failed > most:
-            lost = (
-                f"{percent(failed)} of the pairs were lost; {percent(most)} may be lost unless you"
-                " set --max-missing"
-            )
+        if lost := self._losses(grades):
             finished = finished._replace(ending=finished.ending.gated((f"gate failed: {lost}",)))
         record = {
             "counts": grades.counts.model_dump(mode="json"),
@@ -195,7 +188,31 @@ class GradeCommand(JobOptions):
                 for name, report in compared.items()
             },
         }
-        return finished.show(record, blocks=blocks)
+        return finished.show(record, shown=self.shown, blocks=blocks, next_lines=next_lines)
+
+    def _with_people(self, run: ce.Run) -> Mapping[str, GraderReport]:
+        """Return how the grades compare with those by people; empty without any."""
+        from claimeval.evaluation.validity import MEASURES
+
+        if not self.qrels:
+            return {}
+        measures = self.measures or MEASURES
+        with suppress(DataError):  # no pair that people graded has a grade
+            return ce.agreement(
+                run, self.qrels, trec_runs=self.trec_runs, measures=measures
+            ).assessors
+        return {}
+
+    def _losses(self, grades: Grades) -> str | None:
+        """Return that more pairs were lost than may be; None if it is no more."""
+        failed = grades.counts.failures / (grades.counts.pairs or 1)
+        most = self.gates.max_missing
+        if failed <= most:
+            return None
+        return (
+            f"{percent(failed)} of the pairs were lost; {percent(most)} may be lost unless you set"
+            " --max-missing"
+        )
 
     @property
     def _corpus(self) -> Path | None:
@@ -217,6 +234,7 @@ class Judged(JobOptions):
     """The samples, or a run over them."""
     judges: Judges
     """PROVIDER:MODEL[@URL] or judge file; repeatable."""
+    shown: Front = Shown()
 
     def door(self, options: RunOptions) -> ce.Run:
         settings = self.settings(options)
@@ -230,7 +248,7 @@ class Judged(JobOptions):
         counts = kind.counts(finished.run.manifest, finished.run.results) if kind.counts else {}
         for name, words in counts.items() if not finished.stopped else ():
             self.output.line(f"{name}: {tally(words)}", indent=1)
-        return finished.show({"counts": counts})
+        return finished.show({"counts": counts}, shown=self.shown)
 
 
 def make(name: str) -> None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import shlex
 from contextlib import suppress
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import click
 
@@ -16,6 +16,9 @@ from claimeval.cli.shared import Metrics, Out, OutputOptions, arguments
 from claimeval.cli.terminal import ProgressLine, say
 from claimeval.types.errors import UsageError
 from claimeval.types.options import require_at_least
+
+if TYPE_CHECKING:
+    from claimeval.runs.overview import PairedRuns
 
 MAX_PORT = 65535
 
@@ -72,12 +75,22 @@ class ReportCommand(OutputOptions):
         if out is None and form == "html":
             name = f"summary-with-{self.compare.resolve().name}" if self.compare else "summary"
             out = self.run / f"{name}.html"
-        text = forms.summary(self.run, form, out, compared=self.compare, texts=self.texts)
+        text = forms.summary(
+            self.run,
+            form,
+            out,
+            compared=self.compare,
+            texts=self.texts,
+        )
         if out is None:
             self.output.data(text)
         else:
             self.output.line(f"Summary: {out}")
-        return self.output.result("report", {"report": out and str(out)}, path=self.run)
+        return self.output.result(
+            "report",
+            {"report": out and str(out)},
+            path=self.run,
+        )
 
     def do(self) -> int:
         from claimeval.report import forms
@@ -93,11 +106,28 @@ class ReportCommand(OutputOptions):
         path = self.out
         form = self.format or forms.form_of(self.out)
         if path is None and form not in ("html", "xlsx"):
-            self.output.data(forms.text(self.run, form, compared=self.compare, rows=self.rows))
+            self.output.data(
+                forms.text(
+                    self.run,
+                    form,
+                    compared=self.compare,
+                    rows=self.rows,
+                )
+            )
         else:
-            path = forms.write(self.run, form, self.out, compared=self.compare, rows=self.rows)
+            path = forms.write(
+                self.run,
+                form,
+                self.out,
+                compared=self.compare,
+                rows=self.rows,
+            )
             self.output.line(f"Report: {path}{self._selection() if form == 'html' else ''}")
-        return self.output.result("report", {"report": path and str(path)}, path=self.run)
+        return self.output.result(
+            "report",
+            {"report": path and str(path)},
+            path=self.run,
+        )
 
     def _selection(self) -> str:
         """Return that the page of a large run has a selection of its samples."""
@@ -216,7 +246,7 @@ class PushCommand(OutputOptions):
 @command("compare")
 class CompareCommand(OutputOptions):
     """Compare two or more runs, sample by sample: what changed, in the first line, and the numbers
-    that it rests on.
+    that it is based on.
 
     The first line names the cause where the data can tell it: a document that retrieval lost, other
     answers, another judge, one slice. --details prints tests, the causes of all metrics and the
@@ -265,49 +295,48 @@ class CompareCommand(OutputOptions):
 
     def do(self) -> int:
         from claimeval.report.charts import check_name
-        from claimeval.runs.views import comparison as views
 
         output = self.output
         if self.plot:
             check_name(self.plot)
-        baseline = self.baseline
-        metrics = self.metrics
-        by = self.by
-        cluster = self.cluster
         compared = ce.compare(
-            *self.runs, baseline=baseline, metrics=metrics, by=by, cluster=cluster
+            *self.runs,
+            baseline=self.baseline,
+            metrics=self.metrics,
+            by=self.by,
+            cluster=self.cluster,
         )
         if self.by is None and (len(self.runs) > 2 or self.metrics is not None):
             return self._series(compared)
         others = [i for i in range(len(compared.runs)) if i != compared.baseline]
         pairs = [compared.against(i) for i in others]
         for i, pair in zip(others, pairs, strict=True):
-            output.draw(views.front(pair))
-            if self.details:
-                output.draw(views.details(pair, self.by or "", self.flips))
-            elif self.by:
-                output.draw([views.slices(pair, self.by)])
-            output.line()
-            two = shlex.join(
-                [
-                    str(compared.runs[compared.baseline].path),
-                    "--compare",
-                    str(compared.runs[i].path),
-                ]
-            )
-            more = "" if self.details else " (all metrics, causes, tests and flips: --details)"
-            separate = pair.culprit.separate
-            output.lines(
-                separate and f"To tell them apart: {separate}",
-                f"Next: claimeval report {two}{more}",
-            )
+            paths = [str(compared.runs[at].path) for at in (compared.baseline, i)]
+            self._print_pair(pair, *paths)
         self._write(compared)
-        record = (
-            pairs[0].model_dump()
-            if len(pairs) == 1
-            else {"pairs": [pair.model_dump() for pair in pairs]}
+        records = [pair.model_dump() for pair in pairs]
+        return output.result("compare", records[0] if len(pairs) == 1 else {"pairs": records})
+
+    def _print_pair(self, pair: PairedRuns, baseline: str, run: str) -> None:
+        """Print how a run differs from the baseline, and what shows more; both are named by their
+        folders."""
+        from claimeval.runs.views import comparison as views
+
+        output = self.output
+        output.draw(views.front(pair))
+        if self.details:
+            output.draw(views.details(pair, self.by or "", self.flips))
+        elif self.by:
+            output.draw([views.slices(pair, self.by)])
+        output.line()
+        # Quoted: what is printed is pasted, and a folder may have a space in its name.
+        two = shlex.join([baseline, "--compare", run])
+        more = "" if self.details else " (all metrics, causes, tests and flips: --details)"
+        separate = pair.culprit.separate
+        output.lines(
+            separate and f"To tell them apart: {separate}",
+            f"Next: claimeval report {two}{more}",
         )
-        return output.result("compare", record)
 
     def _series(self, compared: ce.Comparison) -> int:
         """Print a series of runs, and return the exit code."""

@@ -3,7 +3,7 @@ gates."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -17,8 +17,9 @@ from claimeval.api.jobs import ShardRun, before_run
 from claimeval.api.run import Run
 from claimeval.cli.command import SAID
 from claimeval.cli.printer import UNLIMITED, Output
-from claimeval.cli.shared import Gates, Shown
+from claimeval.cli.shared import GateOptions, Shown
 from claimeval.cli.terminal import ProgressLine, encodes, end_on_next_signal, say, write_data
+from claimeval.evaluation.job import sample_of
 from claimeval.evaluation.summary import Summary
 from claimeval.metrics.derived import DOWN
 from claimeval.runs.directory import beside, results_file
@@ -31,9 +32,9 @@ from claimeval.runs.views import Block
 from claimeval.runs.views import run as views
 from claimeval.statistics.formatting import dollars, number_of
 from claimeval.types.errors import Interrupted, StoppedEarly, UsageError, escaped, visible
+from claimeval.types.gates import Gates
 from claimeval.types.options import RunOptions
 from claimeval.types.progress import Progress
-from claimeval.types.records import SampleResult
 
 MANY = 20_000
 """Number of samples above which claims to read are not printed."""
@@ -95,6 +96,7 @@ class Finished(NamedTuple):
         tables: bool = True,
         shown: Shown | None = None,
         blocks: Iterable[Block] = (),
+        next_lines: Sequence[str] = (),
     ) -> int:
         """Print the run and how it ended, and return the exit code.
 
@@ -103,9 +105,11 @@ class Finished(NamedTuple):
             tables: Whether to print the tables of the run.
             shown: What is printed of its first screen; None for commands that print all tables.
             blocks: What is printed below these tables.
+            next_lines: What the command made, and what to do with it.
         """
         folder = self.run.part.folder if isinstance(self.run, ShardRun) else self.run.path
-        record = {**self.record(tables=tables, shown=shown, blocks=blocks), **more}
+        made = self.record(tables=tables, shown=shown, blocks=blocks, next_lines=next_lines)
+        record = {**made, **more}
         return self.output.result(
             self.command, record, path=folder, exit_code=self.ending.code, stopped=self.stopped
         )
@@ -116,6 +120,7 @@ class Finished(NamedTuple):
         tables: bool = True,
         shown: Shown | None = None,
         blocks: Iterable[Block] = (),
+        next_lines: Sequence[str] = (),
     ) -> dict[str, Any]:
         """Print the run and how it ended, and return the fields of the JSON object."""
         run = self.run
@@ -124,29 +129,36 @@ class Finished(NamedTuple):
             screen = self._shard(run)
         elif run.path and (run.record.samples or not self.stopped):
             if tables:
-                screen = self._screen(run.path, shown, blocks)
+                screen = self._screen(run.path, shown, blocks, next_lines)
             else:
-                if self.output.scores_alone:
-                    _print_scores(self.output, front_of(run, 0))
-                self.output.line(report_line(run.path))
+                self.output.lines(*next_lines)
+                self._scores_and_report(run.path)
         for line in self.ending.lines:
             say(line)
         if self.output.scores_alone and self.ending.failed:
-            # nothing else says with --quiet why a judge has not answered
-            for reason, example in run.record.lost.items():
-                excerpt = visible(example.excerpt, LAST_WORDS)
-                say(f"{reason}: {example.judge} on {example.sample}: {excerpt or 'nothing'}")
+            self._say_losses()
         if self.of_shard:
             return screen
         report = run.path and run.path / "report.html"
         written = str(report) if report and report.exists() else None
-        asked = (
-            {"calls_of_this_command": self.progress.record()}
-            if self.progress and run.manifest.asked
-            else {}
-        )
+        asked = {}
+        if self.progress and run.manifest.asked:
+            asked = {"calls_of_this_command": self.progress.record()}
         told = {"notes": run.notes, "failed_gates": self.ending.failed}
         return {"report": written, **run.record.model_dump(), **told, **screen, **asked}
+
+    def _scores_and_report(self, folder: Path) -> None:
+        """Print where the report is, and with `--quiet` the scores: the command has tables of its
+        own."""
+        if self.output.scores_alone:
+            _print_scores(self.output, front_of(self.run, 0))
+        self.output.line(report_line(folder))
+
+    def _say_losses(self) -> None:
+        """Print why judges have not answered, which nothing else says with `--quiet`."""
+        for reason, example in self.run.record.lost.items():
+            excerpt = visible(example.excerpt, LAST_WORDS)
+            say(f"{reason}: {example.judge} on {example.sample}: {excerpt or 'nothing'}")
 
     def _shard(self, run: ShardRun) -> dict[str, object]:
         """Print the result of a shard and the next step of the run."""
@@ -166,7 +178,11 @@ class Finished(NamedTuple):
         return {"shard": str(part.shard), **run.record.model_dump(), "notes": run.notes}
 
     def _screen(
-        self, folder: Path, shown: Shown | None, blocks: Iterable[Block]
+        self,
+        folder: Path,
+        shown: Shown | None,
+        blocks: Iterable[Block],
+        next_lines: Sequence[str],
     ) -> dict[str, object]:
         """Print the first screen, and with `--details` or without one all tables; with `--quiet` a
         line of scores."""
@@ -175,12 +191,13 @@ class Finished(NamedTuple):
         details = shown is None or shown.details
         asked = run.manifest.asked
         of = front_of(run, max(views.READ * details, shown.top if shown else 0))
-        price = paid_and_worth(run.record, self.progress) if asked else ""
+        price = paid_and_cost(run.record, self.progress) if asked else ""
         calls = self.calls if self.progress and asked else ""
         look = f"All numbers: --details. Look around: claimeval view {quote(str(folder.parent))}"
         report = report_line(folder)
         record = dict[str, object]()
         last = [*filter(None, (report, calls, price) if details else (price, report, look))]
+        last = [*next_lines, *last]
         if output.scores_alone:
             _print_scores(output, of)
         if shown:
@@ -192,7 +209,8 @@ class Finished(NamedTuple):
         if details:
             print_run(output, run, of, front=shown is None, blocks=blocks)
         else:
-            output.draw(views.slices(field, means) for field, means in run.record.by.items())
+            units = run.record.units
+            output.draw(views.slices(field, means, units) for field, means in run.record.by.items())
             output.line()
         if run.record.decided and not details:
             output.lines(*output.wrap(decision(run.record), output.size[1]), "")
@@ -204,11 +222,19 @@ def watch(
     command: str,
     door: Callable[[RunOptions], Run],
     options: RunOptions,
-    gates: Gates,
+    gates: GateOptions,
     output: Output,
 ) -> Finished:
     """Call an API function with a progress line and check the gates; a run that stopped early is
-    returned too."""
+    returned too.
+
+    Args:
+        command: The command, for what is printed of a run that has stopped.
+        door: The call, with the options of the run.
+        options: The options; their progress is replaced.
+        gates: The gates and the field of `--by`.
+        output: Where the progress is shown.
+    """
     limits = gates.limits
     if options.shard and gates.given:
         raise UsageError("gates and --by are about the whole run; give them to `claimeval merge`")
@@ -221,17 +247,12 @@ def watch(
         line.show(now)
 
     def inspect(prepared: Prepared) -> None:
+        # A misspelt gate or field is refused here, before anything is paid.
         check_gates(limits, prepared.manifest.names)
         if gates.by:
             from claimeval.runs.slices import check_field
 
-            check_field(
-                gates.by,
-                (
-                    item.sample if isinstance(item, SampleResult) else item
-                    for item in prepared.items
-                ),
-            )
+            check_field(gates.by, map(sample_of, prepared.items))
         jobs.append(prepared)
 
     said = click.get_current_context().meta[SAID]
@@ -240,6 +261,7 @@ def watch(
         try:
             run = door(replace(options, progress=show, stop_when_decided=gates.stop_when_decided))
         except (StoppedEarly, Interrupted) as early:
+            # The second Ctrl-C of an impatient user ends the process, not the summary of the first.
             if isinstance(early, Interrupted):
                 end_on_next_signal()
             if early.run is None:
@@ -247,10 +269,7 @@ def watch(
             run = early.run
     if gates.by and run.path and len(run):
         run = run.with_slices(gates.by)
-    failed: tuple[str, ...] = ()
-    if not (isinstance(run, ShardRun) or run.ending.stopped):
-        outcome = run.record.gates or run.gated(limits)
-        failed = tuple([f"gate failed: {gate.says}" for gate in outcome if gate.failed])
+    failed = _failed_gates(run, limits)
     prepared = jobs[0] if jobs else None
     return Finished(
         command,
@@ -263,6 +282,15 @@ def watch(
     )
 
 
+def _failed_gates(run: Run, limits: Gates) -> tuple[str, ...]:
+    """Return a line for each gate that failed. A shard has a part of the samples, and a run that
+    stopped has not all."""
+    if isinstance(run, ShardRun) or run.ending.stopped:
+        return ()
+    outcome = run.record.gates or run.gated(limits)
+    return tuple([f"gate failed: {gate.says}" for gate in outcome if gate.failed])
+
+
 def print_front(output: Output, front: Front, shown: Shown, *, closing: int) -> None:
     """Print the first screen; more than the default number of claims may make it longer.
 
@@ -273,10 +301,12 @@ def print_front(output: Output, front: Front, shown: Shown, *, closing: int) -> 
         closing: The number of other lines: messages above, what was paid, and where to go on.
     """
     rows, width = output.size
+    # A pipe or a file has no height: `claimeval score > out.txt` has the claims to read too.
     lines = rows or LINES
     more = [f" {text}" for text in (front.missing, front.few) if text]
     # Notes are never cut, so that the point of a caution, at its end, is not lost.
-    above = ["", front.head, *_notes(output, front), "", *_scores(front, width), *more]
+    above = ["", front.head, *_notes(output, front), ""]
+    above += [*_scores(front, width), *more]
     above = list(chain.from_iterable(_folded(output, text, width) for text in above))
     if front.sentence:
         above += ["", *output.wrap(front.sentence, width)]
@@ -295,8 +325,9 @@ def print_front(output: Output, front: Front, shown: Shown, *, closing: int) -> 
     for said, why in read:
         above += _entry(output, f" {mark} ", visible(said), tall // 2 or 1)
         above += _entry(output, "   ", visible(why), tall // 2 or 1)
+    arrow = DOWN if encodes(DOWN) else "v"
     for line in above:
-        output.line(fitted(_encoded(line), width))
+        output.line(fitted(line.replace(DOWN, arrow), width))
 
 
 def _folded(output: Output, text: str, width: int) -> list[str]:
@@ -328,12 +359,6 @@ def _read_first(front: Front) -> list[tuple[str, str]]:
     return read
 
 
-def _encoded(text: str) -> str:
-    """Return the text with a plain mark for metrics of which a low value is good, where the output
-    has no arrow."""
-    return text if encodes(DOWN) else text.replace(DOWN, "v")
-
-
 def _notes(output: Output, front: Front) -> list[str]:
     """Return the notes, folded; the ending says why a run stopped."""
     notes = [note for note in front.notes if note.kind not in ("incomplete", "decided")]
@@ -350,7 +375,8 @@ def _print_scores(output: Output, front: Front) -> None:
         f"{one.name} {one.value}{f' ({_ends(one)})' if one.ends else ''}" for one in front.scores
     )
     rows, width = output.size
-    write_data("\n".join([*output.wrap(", ".join(scores), width if rows else UNLIMITED), ""]))
+    lines = output.wrap(", ".join(scores), width if rows else UNLIMITED)
+    write_data("\n".join([*lines, ""]))
 
 
 COUNTS = ("agree", "contradict", "neither")
@@ -367,25 +393,32 @@ def _scores(front: Front, width: int) -> list[str]:
 
 
 def _table_of_scores(front: Front, *, counts: bool) -> Iterator[str]:
-    names = max((len(score.name) for score in front.scores), default=0)
-    values = max((len(score.value) for score in front.scores), default=0)
-    ends = max((len(_ends(score)) for score in front.scores), default=0)
-    if not front.scores:
+    scores = front.scores
+    if not scores:
         return
-    has_labels = any(score.labels for score in front.scores)
-    head = f"{'95% interval' if ends else '':{max(ends, 12 * bool(ends))}}"
-    ends = len(head)
+    names = max(len(score.name) for score in scores)
+    values = max(len(score.value) for score in scores)
+    ends = max(len(_ends(score)) for score in scores)
+    has_labels = any(score.labels for score in scores)
+    head = "95% interval" if ends else ""
+    ends = max(ends, len(head))
     of_labels = "  ".join(COUNTS) if has_labels and counts else ""
-    yield f" {'':{names}}  {'':{values}} {'':{CELLS}}  {head}  {of_labels}".rstrip()
-    for score in front.scores:
+    if head or of_labels:
+        yield f" {'':{names}}  {'':{values}} {'':{CELLS}}  {head:{ends}}  {of_labels}".rstrip()
+    for score in scores:
         value = f"{score.value:>{values}} {bar(score)}"
         counted = _counts(score) if score.labels else score.counts
         counted = counted if counts else ""
         yield f" {score.name:{names}}  {value}  {_ends(score):{ends}}  {counted}".rstrip()
-    if has_labels and not counts:
+    yield from _legend(scores, bars=has_labels and not counts)
+
+
+def _legend(scores: Sequence[FrontScore], *, bars: bool) -> Iterator[str]:
+    """Yield what the cells of bars mean, and the mark on bounds, where there are some."""
+    if bars:
         full, half, empty = _cells()
         yield f" {full} agree, {half} contradict, {empty} neither"
-    if any(score.bounds for score in front.scores):
+    if any(score.bounds for score in scores):
         yield " * lowest and highest possible: over a tenth of the claims are undecided"
 
 
@@ -456,8 +489,15 @@ def print_run(
     front: bool = True,
     blocks: Iterable[Block] = (),
 ) -> None:
-    """Print all tables of a run, after its `front` if that is not printed yet, then `blocks`, and
-    the run directory."""
+    """Print all tables of a run and the run directory.
+
+    Args:
+        output: Where it is printed.
+        run: The run, which is on disk.
+        first: What a reader sees first.
+        front: Whether `first` is printed too; False if it is printed already.
+        blocks: What is printed after the tables.
+    """
     assert run.path, "the run is on disk"
     sides = beside(run.path, run.record.metrics)
     few = run.record.samples <= MANY
@@ -465,15 +505,22 @@ def print_run(
     ranks = run.by_rank if few else None
     output.draw(views.front(run.manifest, run.record, first) if front else ())
     output.draw(
-        views.view(run.manifest, run.record, first, sides=sides, diagnosis=diagnosis, by_rank=ranks)
+        views.view(
+            run.manifest,
+            run.record,
+            first,
+            sides=sides,
+            diagnosis=diagnosis,
+            by_rank=ranks,
+        )
     )
     output.draw(blocks)
     output.line()
     output.line(f"Run: {run.path} ({results_file(run.path).name}, summary.json, manifest.json)")
 
 
-def paid_and_worth(summary: Summary, progress: Progress | None) -> str:
-    """Return what a command paid for its calls and what all replies of the run are worth; empty if
+def paid_and_cost(summary: Summary, progress: Progress | None) -> str:
+    """Return what a command paid for its calls and what all replies of the run cost; empty if
     they are free."""
     cost = summary.cost
     if cost is None or views.is_free(cost):
@@ -488,4 +535,4 @@ def paid_and_worth(summary: Summary, progress: Progress | None) -> str:
         paid = f"Paid now: {at_most}${dollars(progress.paid)} ({calls}, {tokens}). "
         if progress.paid is None:
             paid = f"Sent now: {calls} ({tokens}); price unknown (--prices). "
-    return f"{paid}{views.worth(cost)}{views.cheaper(cost)}".strip()
+    return f"{paid}{views.cost_of_replies(cost)}{views.cheaper(cost)}".strip()

@@ -77,9 +77,19 @@ class DemoCommand:
         from claimeval.types.bundled import bundled
 
         judge = {"name": "recorded replies", "model": "recorded:demo"}
-        door = partial(ce.score, bundled("demo.jsonl"), judges=judge, out=self.out, overwrite=True)
+        door = partial(
+            ce.score,
+            bundled("demo.jsonl"),
+            judges=judge,
+            out=self.out,
+            overwrite=True,
+        )
         watched = watch(
-            "demo", lambda options: door(options=options), RunOptions(), shared.Gates(), self.output
+            "demo",
+            lambda options: door(options=options),
+            RunOptions(),
+            shared.GateOptions(),
+            self.output,
         )
         return watched.show(shown=self.shown)
 
@@ -182,13 +192,19 @@ class MergeCommand:
     compress: bool = False
     """Write `results.jsonl.gz` instead of `results.jsonl`."""
     output: Output = Output()
-    gates: shared.Gated = shared.Gates()
+    gates: shared.Gated = shared.GateOptions()
 
     def do(self) -> int:
         from claimeval.cli.running import watch
 
         door = partial(ce.Run.merge, self.run, compress=self.compress)
-        return watch("merge", lambda _: door(), RunOptions(), self.gates, self.output).show()
+        return watch(
+            "merge",
+            lambda _: door(),
+            RunOptions(),
+            self.gates,
+            self.output,
+        ).show()
 
 
 @command("experiment")

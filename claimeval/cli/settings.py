@@ -77,11 +77,14 @@ def settings_of(options: Iterable[click.Parameter]) -> dict[str, Setting]:
     """
     typed = [option for option in options if isinstance(option, click.Option)]
     needs_judge = any(option.required and _name(option) == "judge" for option in typed)
-    having = [
-        o for o in typed if _name(o) in SETTINGS and (needs_judge or _name(o) not in OF_JUDGING)
-    ]
+    names = {*SETTINGS} if needs_judge else {*SETTINGS} - {*OF_JUDGING}
+    having = {_name(option): option for option in typed if _name(option) in names}
     known = {**_in_file(), **_in_environment()} if having else {}
-    return {str(o.name): _converted(known[_name(o)], o) for o in having if _name(o) in known}
+    settings: dict[str, Setting] = {}
+    for name, option in having.items():
+        if name in known:
+            settings[str(option.name)] = _converted(known[name], option)
+    return settings
 
 
 def _name(option: click.Option) -> str:
@@ -116,66 +119,84 @@ def _variable(name: str) -> str:
 
 def _in_file() -> dict[str, Setting]:
     """Return the settings in the nearest file; files that they name are relative to its folder."""
-    from claimeval.providers.keys import masked
-
     path, table = _nearest(Path.cwd())
     source = os.path.relpath(path)
     settings = dict[str, Setting]()
     for given, value in table.items():
         name = "judge" if given == "judges" else given.replace("-", "_")
-        if _SECRET.search(given) or masked(str(value)) != str(value):
-            raise UsageError(
-                f"{source}: {given} holds a secret; put it into the environment, never into a file"
-            )
-        if name in REFUSED:
-            raise UsageError(
-                f"{source}: {given} changes which data count, or what is written; type it as an"
-                " option"
-            )
-        if name not in SETTINGS:
-            raise unknown_name(
-                f"setting in {source}:", given, [name.replace("_", "-") for name in SETTINGS]
-            )
+        _check_setting(source, given, name, value)
         values = value if isinstance(value, list) else [value]
-        if not values or any(isinstance(item, (bool, dict, list)) for item in values):
-            raise UsageError(
-                f"{source}: {given} is {value!r}; give a text, a number or a list of texts"
-            )
+        # A variable comes first, so that a bad path in the file is nobody's concern then.
         if not os.environ.get(_variable(name)):
-            texts = [_from_here(str(item), name, path.parent) for item in values]
+            texts: list[str] = []
+            for text in map(str, values):
+                is_file = name in ("cache", "prices") or text.endswith((".yaml", ".yml", ".j2"))
+                at = path.parent / Path(text).expanduser()
+                texts.append(os.path.relpath(at) if is_file else text)
             settings[name] = Setting(name.replace("_", "-"), texts, source)
     return settings
 
 
-def _from_here(value: str, name: str, folder: Path) -> str:
-    """Return the value, or if it is a file its path from the working directory."""
-    is_file = name in ("cache", "prices") or value.endswith((".yaml", ".yml", ".j2"))
-    return os.path.relpath(folder / Path(value).expanduser()) if is_file else value
+def _check_setting(source: str, given: str, name: str, value: Any) -> None:
+    """Raise UsageError for a setting that may not be in a file, or has no such value.
+
+    Args:
+        source: The file.
+        given: The name as it is in the file.
+        name: The name of the setting.
+        value: Its value.
+    """
+    from claimeval.providers.keys import masked
+
+    # By the name or by the value: a key may stand under `judge`.
+    if _SECRET.search(given) or masked(str(value)) != str(value):
+        raise UsageError(
+            f"{source}: {given} holds a secret; put it into the environment, never into a file"
+        )
+    if name in REFUSED:
+        raise UsageError(
+            f"{source}: {given} changes which data count, or what is written; type it as an option"
+        )
+    if name not in SETTINGS:
+        raise unknown_name(
+            f"setting in {source}:", given, [name.replace("_", "-") for name in SETTINGS]
+        )
+    values = value if isinstance(value, list) else [value]
+    if not values or any(isinstance(item, (bool, dict, list)) for item in values):
+        raise UsageError(
+            f"{source}: {given} is {value!r}; give a text, a number or a list of texts"
+        )
 
 
 def _nearest(folder: Path) -> tuple[Path, Mapping[str, Any]]:
     """Return the nearest settings file up to the root of the repository; outside of one, only in
     this folder."""
     above = (folder, *folder.parents)
+    # A file in a shared parent folder would choose where texts are sent.
     depth = next((i for i, place in enumerate(above) if (place / ".git").exists()), 0)
-    for path in (
-        place / name
-        for place in above[: depth + 1]
-        for name in ("claimeval.toml", "pyproject.toml")
-    ):
-        if (
-            not path.is_file()
-            or b"claimeval" not in (content := path.read_bytes()) + path.name.encode()
-        ):
-            continue
-        import tomllib
-
-        try:
-            table = tomllib.loads(content.decode())
-        except ValueError as error:
-            raise UsageError(f"{os.path.relpath(path)} is not TOML: {error}") from error
-        if path.name == "pyproject.toml":
-            table = table.get("tool", {}).get("claimeval")
-        if isinstance(table, dict):
-            return path, table
+    for place in above[: depth + 1]:
+        for name in ("claimeval.toml", "pyproject.toml"):
+            table = _table_in(place / name)
+            if table is not None:
+                return place / name, table
     return folder, {}
+
+
+def _table_in(path: Path) -> Mapping[str, Any] | None:
+    """Return the settings in a file; None if it has none."""
+    if not path.is_file():
+        return None
+    content = path.read_bytes()
+    is_shared = path.name == "pyproject.toml"
+    # A file of other tools is not parsed, which may be in a form that only they read.
+    if is_shared and b"claimeval" not in content:
+        return None
+    import tomllib
+
+    try:
+        table = tomllib.loads(content.decode())
+    except ValueError as error:
+        raise UsageError(f"{os.path.relpath(path)} is not TOML: {error}") from error
+    if is_shared:
+        table = table.get("tool", {}).get("claimeval")
+    return table if isinstance(table, dict) else None

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 
-from claimeval.cli.command import Form, Heading, WithoutValue
+from claimeval.cli.command import Heading, PairForm, WithoutValue
 from claimeval.cli.printer import Output
 from claimeval.data.mapping import Turns
 from claimeval.data.reasoning import AnswerReasoning
@@ -27,7 +27,7 @@ DEFAULT_FOLDER = "runs/"
 """`out` of a job without --out: a folder in it, named by data and settings."""
 Data = Annotated[Path, "DATA"]
 Fields = Annotated[
-    Mapping[str, tuple[str, ...]], "--field", Form("FIELD=PATH, as in question=input.text")
+    Mapping[str, tuple[str, ...]], "--field", PairForm("FIELD=PATH, as in question=input.text")
 ]
 Judges = Annotated[tuple[str, ...], "-j", "--judge"]
 Metrics = Annotated[str | None, "-m", "--metrics"]
@@ -103,18 +103,18 @@ _LIMIT = "METRIC=VALUE with a value from 0 to 1, as in faithfulness=0.8"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Gates:
+class GateOptions:
     """Limits on the results; a failed one ends the command with exit code 1."""
 
-    fail_under: Annotated[Mapping[str, float], "--fail-under", Form(_LIMIT)] = field(
+    fail_under: Annotated[Mapping[str, float], "--fail-under", PairForm(_LIMIT)] = field(
         default_factory=dict
     )
     """METRIC=X: exit 1 if lower. Repeatable."""
-    fail_over: Annotated[Mapping[str, float], "--fail-over", Form(_LIMIT)] = field(
+    fail_over: Annotated[Mapping[str, float], "--fail-over", PairForm(_LIMIT)] = field(
         default_factory=dict
     )
     """METRIC=X: exit 1 if higher. Repeatable."""
-    max_drop: Annotated[Mapping[str, float], "--max-drop", Form(_LIMIT)] = field(
+    max_drop: Annotated[Mapping[str, float], "--max-drop", PairForm(_LIMIT)] = field(
         default_factory=dict
     )
     """METRIC=X: exit 1 if worse by more. Repeatable."""
@@ -166,7 +166,7 @@ class Shown:
 QUESTIONS = Heading("Questions")
 OF_RUN = Heading("Questions", default="as in the run")
 Front = Annotated[Shown, Heading("Results and gates")]
-Gated = Annotated[Gates, Heading("Results and gates")]
+Gated = Annotated[GateOptions, Heading("Results and gates")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,7 +180,7 @@ class JobOptions(ABC):
     """Replace a run with other settings in --out."""
     reading: ReadingOptions = ReadingOptions()
     output: Output = Output()
-    gates: Gated = Gates()
+    gates: Gated = GateOptions()
     options: AskingAndCluster = RunOptions()
 
     @abstractmethod
@@ -191,7 +191,7 @@ class JobOptions(ABC):
         """Return the arguments of the function of the API."""
         return arguments(self, out=self.out or DEFAULT_FOLDER, options=options)
 
-    def watch(self, command: str, gates: Gates | None = None) -> Finished:
+    def watch(self, command: str, gates: GateOptions | None = None) -> Finished:
         """Call `door` with a progress line; a run that stopped early is returned too, and a shard
         ends the command."""
         from claimeval.cli.running import watch
@@ -215,8 +215,10 @@ def arguments(args: object, **made: object) -> dict[str, Any]:
     # a dataclass, by the contract of `command`
     for option in fields(args):  # type: ignore[arg-type]
         value = getattr(args, option.name)
-        if isinstance(value, Output | Gates | Shown):
+        if isinstance(value, Output | GateOptions | Shown):
             continue
+        # `Questions` are no record of the command line, but `ce.score` takes their fields one by
+        # one, as those of records that only commands have.
         if isinstance(value, Questions) or type(value).__module__.startswith("claimeval.cli."):
             values |= arguments(value)
         else:
@@ -230,5 +232,7 @@ def mapping(
     file: Path | None, fields: Mapping[str, tuple[str, ...]]
 ) -> Path | dict[str, Any] | None:
     """Return the mapping in a file with the fields of `--field`, or one of them."""
-    named = {name: paths[0] if len(paths) == 1 else paths for name, paths in fields.items()}
+    named: dict[str, Any] = {}
+    for name, paths in fields.items():
+        named[name] = paths[0] if len(paths) == 1 else paths
     return {**read_yaml(file, "mapping"), **named} if file and named else named or file

@@ -101,7 +101,7 @@ def write_plain(text: str) -> None:
         width = shutil.get_terminal_size().columns
         wrapped = list[str]()
         for line in lines:
-            wrapped += textwrap.wrap(line, width, break_on_hyphens=False) or [""]
+            wrapped += _folded(line, width) or [""]
         lines = wrapped
     sys.stdout.write("\n".join(lines))
 
@@ -134,11 +134,24 @@ def say(*texts: str) -> list[str]:
     if width:
         wrapped = list[str]()
         for line in lines:
-            wrapped += textwrap.wrap(line, width, break_on_hyphens=False)
+            wrapped += _folded(line, width)
         lines = wrapped
     for line in lines:
         print(line, file=sys.stderr)
     return lines if width else []
+
+
+def _folded(line: str, width: int) -> list[str]:
+    """Return the lines of a text, folded between words at so many cells of a terminal."""
+    if line.isascii():
+        return textwrap.wrap(line, width, break_on_hyphens=False)
+    from rich.cells import cell_len
+
+    # A Chinese character takes two cells, and `textwrap` counts characters. A line may end between
+    # the two, so one cell is left.
+    wide = "".join(character + "\0" * (cell_len(character) - 1) for character in line)
+    lines = textwrap.wrap(wide, width - 1, break_on_hyphens=False)
+    return [folded.replace("\0", "") for folded in lines]
 
 
 def say_trace(trace: str) -> None:
@@ -210,6 +223,7 @@ def _end_of(child: int, ended: int, waited: Collection[int], message: str) -> in
         finished, status = os.waitpid(child, os.WNOHANG)
         if finished:
             break
+    # Processes that the child began may hold the pipe open, and a read would wait for them.
     os.set_blocking(ended, False)
     with contextlib.suppress(BlockingIOError):
         if os.read(ended, 1):
@@ -238,6 +252,8 @@ def in_words(error: OSError) -> tuple[str, int] | None:
                 OSError
             ):  # Python 3.13 would report it when the stream is deleted
                 unwritten.close()
+    if error.errno == errno.EISDIR:
+        return f"{error.filename} is a directory; give the name of a file", 2
     return (
         f"{error.filename or 'cannot write the output'}: {error.strerror}",
         3 if error.errno in _FULL else 2,
@@ -267,6 +283,7 @@ class Keys:
                 raise EOFError
             if "\x03" in pressed:
                 raise KeyboardInterrupt
+            # The right arrow is Escape, [ and C, and c is the key of “contradicted”.
             if pressed.startswith("\x1b"):
                 return ""
             self._ahead.extend(pressed)
@@ -333,6 +350,7 @@ class ProgressLine:
         width = shutil.get_terminal_size().columns - 1 if self._terminal else None
         text = escaped(describe(progress, width))
         if self._terminal:
+            # A line that is one character too wide scrolls the terminal at every redraw.
             text = text[:width]
             self._stream.write("\r" + text.ljust(self._drawn))
             self._drawn = len(text)

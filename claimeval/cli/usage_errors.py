@@ -44,11 +44,15 @@ OTHER_NAMES = {
     "--column": "--field",
     "--force": "--overwrite",
     "--silent": "--quiet",
+    "--verbose": "--details",
+    "--debug": "--details",
     "--no-progress": "--quiet",
     "--cache-dir": "--cache",
     "--prompt": "--assess-prompt",
 }
 """Options in other tools, and ours for the same."""
+PANEL_LINES = ("vote", "tie", "quorum")
+"""Options of `rejudge` that the commands which ask judges read from a panel file."""
 NAMED_FIRST = {"--data": "DATA", "--input": "DATA", "--dataset": "DATA", "--run": "RUN"}
 """Options in other tools for what is an argument without a name here."""
 EXAMPLES = {
@@ -146,23 +150,23 @@ def _placeholder(parameter: click.Parameter) -> str:
 
 
 def _no_such_option(error: click.NoSuchOption, context: click.Context | None) -> str:
+    """Return what to type instead of an option that a command does not have."""
+    name = error.option_name
     path = _path(context)
     command = context.command if context else None
-    refused = f"{path} has no option {error.option_name}"
-    return f"{refused}{_instead(error.option_name, path, command)}"
-
-
-def _instead(name: str, path: str, command: click.Command | None) -> str:
-    """Return what to type instead of an option that a command does not have."""
+    refused = f"{path} has no option {name}"
     lists = f"`{path} --help` lists all options"
     if near := _nearest(name, list(_options(command))):
-        return f". Did you mean {near}? {lists}"
-    if _is_argument(name, command):
-        return f": type the path alone, as in `{path} PATH`"
+        return f"{refused}. Did you mean {near}? {lists}"
+    arguments = map(_placeholder, command.params) if command else ()
+    if NAMED_FIRST.get(name) in arguments:
+        return f"{refused}: type the path alone, as in `{path} PATH`"
     others = [of for of, other in sorted(_commands()) if name in _options(other)]
     if others:
-        return f"; it is an option of {', '.join(others[:3])}. {lists}"
-    return f"; {lists}"
+        line = f"; a panel file has it, as the line `{name[2:].replace('-', '_')}: ...`"
+        in_file = line if "--judge" in _options(command) and name[2:] in PANEL_LINES else ""
+        return f"{refused}; it is an option of {', '.join(others[:3])}{in_file}. {lists}"
+    return f"{refused}; {lists}"
 
 
 def _nearest(name: str, options: Sequence[str]) -> str | None:
@@ -172,12 +176,6 @@ def _nearest(name: str, options: Sequence[str]) -> str | None:
     ours = [option for option in options if option == OTHER_NAMES.get(name)]
     near = begins or ours or get_close_matches(name, options, n=1, cutoff=NEAR)
     return near[0] if near else None
-
-
-def _is_argument(name: str, command: click.Command | None) -> bool:
-    """Return whether an option of other tools is an argument of the command."""
-    placeholders = map(_placeholder, command.params) if command else iter(())
-    return name in NAMED_FIRST and NAMED_FIRST[name] in placeholders
 
 
 def _commands() -> Iterator[tuple[str, click.Command]]:
@@ -228,15 +226,11 @@ def _missing(
         option = _longest(parameter)
         typed = shlex.join(["claimeval", *arguments, option, _example(name, parameter)])
         return f"{path} needs {option}{what}. For example: {typed}"
-    typed = " ".join([path, *_required(name, command)])
-    return f"{path} needs {_placeholder(parameter)}{what}. For example: {typed}"
-
-
-def _required(name: str, command: click.Command | None) -> Iterator[str]:
-    """Yield an example of each argument that a command needs."""
-    for parameter in command.params if command else ():
-        if parameter.required and isinstance(parameter, click.Argument):
-            yield _example(name, parameter)
+    words = [path]
+    for other in command.params if command else ():
+        if other.required and isinstance(other, click.Argument):
+            words.append(_example(name, other))
+    return f"{path} needs {_placeholder(parameter)}{what}. For example: {' '.join(words)}"
 
 
 def _no_judge(arguments: Sequence[str]) -> str:

@@ -69,6 +69,8 @@ class AttemptsFile:
             with contextlib.suppress(ValueError, IndexError):  # a line that was cut off
                 word, *numbers = line.split()
                 position = int(numbers[0])
+                # Written when a process starts: it sums up the lines of the processes before, whose
+                # items in work each count one crash more.
                 if word == "crashed":
                     crashed[position] = int(numbers[1])
                 elif word == "begun":
@@ -114,6 +116,8 @@ class AttemptsFile:
         """Forget the items in work, unless one of them may have caused the exception."""
         os.close(self._file)
         with contextlib.suppress(OSError):
+            # After Ctrl-C or a full disk nobody is suspected; after an exception of a metric the
+            # items in work are.
             if kind is None or issubclass(kind, ORDERLY):
                 if self._remaining:
                     self._path.write_bytes(self._lines())
@@ -190,6 +194,7 @@ class WatchedJob:
         if crashes.get(position, 0) >= CRASHES:
             return await self.job.evaluate(sample, _Died())
         async with (
+            # Two suspects in work at once could not be told apart if the process ends again.
             self.turns.turn(alone=position in crashes) if crashes else contextlib.nullcontext()
         ):
             self.attempts.begun(position)
@@ -218,7 +223,9 @@ class WatchedMeasure(ComputedJob[SampleResult]):
         crashes = self.attempts.crashes
         numbered = enumerate(samples)
         for suspect, group in groupby(
-            numbered, key=lambda numbered: numbered[0] if numbered[0] in crashes else None
+            # Each suspect is a group of its own, since a metric may take many samples in one batch.
+            numbered,
+            key=lambda numbered: numbered[0] if numbered[0] in crashes else None,
         ):
             if suspect is not None and crashes[suspect] >= CRASHES:
                 scores = {}

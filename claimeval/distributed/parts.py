@@ -14,6 +14,7 @@ import logging
 import os
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import chain
@@ -24,8 +25,9 @@ from pydantic import Field, ValidationError
 from claimeval.evaluation.kinds import kind_of
 from claimeval.evaluation.manifest import RUN_FORMAT, Manifest, file_digest
 from claimeval.evaluation.summary import SummaryBuilder
-from claimeval.execution import DONE
+from claimeval.execution import DONE, RunStatus
 from claimeval.providers.prices import Price
+from claimeval.providers.windows import counts_of_cut
 from claimeval.runs.directory import (
     MANIFEST,
     OUTCOME,
@@ -88,6 +90,8 @@ class PartIndex(Record):
     replies: PartFile
     learned: dict[str, Learned] = Field(default_factory=dict)
     """Lessons about the judges' servers, by judge."""
+    windows: dict[str, int] = Field(default_factory=dict)
+    """The learned context windows that were known before its first request, by judge."""
     prices: dict[str, Price | None]
     """The prices that were paid, by judge."""
 
@@ -212,7 +216,7 @@ class PartWriter(ResultFiles):
         manifest: Manifest,
         items: range,
         prices: Mapping[str, Price | None],
-        learned: Mapping[str, Learned],
+        status: RunStatus,
     ) -> PartIndex:
         """Rename the files to their final names and write the index.
 
@@ -220,7 +224,7 @@ class PartWriter(ResultFiles):
             manifest: The manifest of the run.
             items: The positions of its items in the run.
             prices: The prices that were paid, by judge.
-            learned: Lessons about the judges' servers.
+            status: How the shard ended, with the lessons about the judges' servers.
         """
         packed = self.part.replies.with_name(f"{self.part.replies.name}.part")
         with explained(self.folder):
@@ -236,9 +240,12 @@ class PartWriter(ResultFiles):
                 has_calls=self.asked,
                 results=PartFile.of(self.results),
                 replies=PartFile.of(packed),
-                learned=dict(learned),
+                learned=dict(status.learned),
+                windows=dict(status.windows),
                 prices=dict(prices),
             )
+            # While the files are replaced there is no index, so that a process killed in between
+            # leaves a shard to run, not an index of other files.
             self.part.index_file.unlink(missing_ok=True)
             self.results.replace(self.part.lines)
             packed.replace(self.part.replies)
@@ -273,7 +280,10 @@ def begin(
     if not overwrite and is_merged(folder, manifest):
         return None
     manifest = manifest.model_copy(update={"created": f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}"})
-    before = None if overwrite else check_free(folder, manifest)
+    if overwrite:
+        _replace(folder, manifest, shard)
+        return load_manifest(folder)
+    before = check_free(folder, manifest)
     if before and before.claimeval != manifest.claimeval:
         raise UsageError(
             f"{folder} was begun by claimeval {before.claimeval}, and this is {manifest.claimeval};"
@@ -286,22 +296,29 @@ def begin(
     with explained(folder):
         (folder / PARTS).mkdir(parents=True, exist_ok=True)
         for part in parts_in(folder):
-            if overwrite and (
-                part.shard.count != shard.count or part.settings != manifest.settings_digest
-            ):
-                part.remove()
-            elif part.shard.count != shard.count:
+            if part.shard.count != shard.count:
                 raise UsageError(
                     f"{folder} has parts of {part.shard.count} shards; cut it in as many, or"
                     " --overwrite them"
                 )
-        if overwrite:
-            for name in OUTCOME:
-                (folder / name).unlink(missing_ok=True)
-            write_text(folder / MANIFEST, manifest.text)
-        elif before is None:
+        if before is None:
             _write_once(folder, manifest)
     return load_manifest(folder)
+
+
+def _replace(folder: Path, manifest: Manifest, shard: Shard) -> None:
+    """Write the manifest over that of another run, and remove what shards of this run cannot
+    use."""
+    with explained(folder):
+        (folder / PARTS).mkdir(parents=True, exist_ok=True)
+        for part in parts_in(folder):
+            # Every shard of a run gets --overwrite: those that are finished must not be removed by
+            # those that start later.
+            if part.shard.count != shard.count or part.settings != manifest.settings_digest:
+                part.remove()
+        for name in OUTCOME:
+            (folder / name).unlink(missing_ok=True)
+        write_text(folder / MANIFEST, manifest.text)
 
 
 def _write_once(folder: Path, manifest: Manifest) -> None:
@@ -309,10 +326,13 @@ def _write_once(folder: Path, manifest: Manifest) -> None:
     written = draft(folder / PARTS / MANIFEST)
     write_text(written, manifest.text)
     try:
+        # A link fails if the file exists, which a rename does not: of shards that start at once,
+        # the second must not replace the manifest, with its date, of the first.
         os.link(written, folder / MANIFEST)
     except FileExistsError:
         check_free(folder, manifest)
-    except OSError:  # a file system without links
+    except OSError:
+        # Not every file system has links: exFAT and some network shares refuse them.
         written.replace(folder / MANIFEST)
     finally:
         written.unlink(missing_ok=True)
@@ -347,6 +367,56 @@ def tallies_of(manifest: Manifest, part: Part, index: PartIndex) -> SummaryBuild
     return tallies
 
 
+def learned_windows(folder: Path) -> dict[str, int]:
+    """Return the context windows that finished shards of a run learned, by judge: the smallest of
+    each."""
+    indexes = []
+    for part in parts_in(folder):
+        with suppress(UsageError):  # a damaged part is run again
+            indexes.append(part.index())
+    return _windows(indexes)
+
+
+def _windows(indexes: Iterable[PartIndex]) -> dict[str, int]:
+    windows: dict[str, int] = {}
+    for index in indexes:
+        for judge, learned in index.learned.items():
+            if window := learned.context_tokens:
+                windows[judge] = min(window, windows.get(judge, window))
+    return windows
+
+
+def remove_outdated(folder: Path) -> list[Shard]:
+    """Remove the finished parts with replies to prompts that a server may have truncated, as a
+    window shows that another shard learned after they began. Return their shards.
+
+    They run again from the reply cache, and leave these replies out.
+    """
+    parts = parts_in(folder)
+    indexes = [part.index() for part in parts]
+    windows = _windows(indexes)
+    outdated = []
+    for part, index in zip(parts, indexes, strict=True):
+        late = {
+            judge: window for judge, window in windows.items() if index.windows.get(judge) != window
+        }
+        if late and _has_cut(part, late):
+            part.remove()
+            outdated.append(part.shard)
+    return outdated
+
+
+def _has_cut(part: Part, windows: Mapping[str, int]) -> bool:
+    """Return whether a reply of a part counted as many tokens as a server with these windows keeps
+    of a longer prompt."""
+    for result in RunResults(part.lines, part.replies):
+        for call in result.calls:
+            window = windows.get(call.judge)
+            if window and not call.failed and call.prompt_tokens in counts_of_cut(window):
+                return True
+    return False
+
+
 PIECE = 2**20
 """Bytes per read."""
 LISTED = 12
@@ -366,34 +436,20 @@ def merge(folder: Path, *, compress: bool = False) -> None:
     """
     manifest = load_manifest(folder)
     if is_merged(folder, manifest):
-        shutil.rmtree(
-            folder / PARTS, ignore_errors=True
-        )  # left by a merge that was killed at its end
+        # Left by a merge that was killed at its end.
+        shutil.rmtree(folder / PARTS, ignore_errors=True)
         kept = f"; {RESULTS} stays uncompressed" if compress and (folder / RESULTS).exists() else ""
         logger.info("%s is merged already%s", folder, kept)
         return
-    parts = parts_in(folder)
-    missing = missing_shards(parts)
-    if not parts:
+    parts = _all_parts(folder)
+    indexes = _indexes(parts, manifest)
+    if outdated := remove_outdated(folder):
+        named = ", ".join(str(shard.number) for shard in outdated[:LISTED])
         raise UsageError(
-            f"{folder} has no finished shard; run the shards first, as in --out {folder} --shard"
-            " 1/16"
+            f"{folder}: a judge's server truncated prompts of shards {named}, as another shard"
+            " learned after them. Run them again with"
+            f" --shard N/{outdated[0].count}, then merge; their replies are stored"
         )
-    if missing:
-        count = parts[0].shard.count
-        named = ", ".join(map(str, missing[:LISTED])) + (", ..." if len(missing) > LISTED else "")
-        raise UsageError(
-            f"{folder} misses {len(missing)} of {count} shards: {named}. Run them with --shard"
-            f" N/{count}, then merge"
-        )
-    indexes = [part.index() for part in parts]
-    for part, index, before in zip(parts, indexes, [None, *indexes], strict=False):
-        part.check(index, manifest)
-        if index.first != (before.first + before.items if before else 0):
-            raise UsageError(
-                f"{part.index_file} is about other samples than its number says; remove it and"
-                f" {part.again}"
-            )
     with RunWriter(folder, manifest.with_learned(_learned(indexes)), compressed=compress) as writer:
         finished = list(zip(parts, indexes, strict=True))
         results = chain.from_iterable(
@@ -403,6 +459,7 @@ def merge(folder: Path, *, compress: bool = False) -> None:
         writer.add_lines(results, replies, asked=any(index.has_calls for index in indexes))
         sink = RunSink(writer, SummaryBuilder(manifest, known=indexes[0].prices))
         numbers: dict[str, int] = {}
+        # Each shard has checked its own ids; an id that two shards have is seen here first.
         unique = kind_of(manifest).unique
         for number, result in enumerate(writer.added(), 1):
             first = numbers.setdefault(result.id, number)
@@ -411,6 +468,42 @@ def merge(folder: Path, *, compress: bool = False) -> None:
             sink.count(result)
         sink.finish(DONE)
     shutil.rmtree(folder / PARTS, ignore_errors=True)
+
+
+def _all_parts(folder: Path) -> list[Part]:
+    """Return the finished parts of a run. Raises UsageError if shards are missing."""
+    parts = parts_in(folder)
+    if not parts:
+        raise UsageError(
+            f"{folder} has no finished shard; run the shards first, as in --out {folder} --shard"
+            " 1/16"
+        )
+    if missing := missing_shards(parts):
+        count = parts[0].shard.count
+        named = ", ".join(map(str, missing[:LISTED])) + (", ..." if len(missing) > LISTED else "")
+        raise UsageError(
+            f"{folder} misses {len(missing)} of {count} shards: {named}. Run them with --shard"
+            f" N/{count}, then merge"
+        )
+    return parts
+
+
+def _indexes(parts: Sequence[Part], manifest: Manifest) -> list[PartIndex]:
+    """Return the indexes of the parts. Raises UsageError for a part of another run, or one that
+    does not begin where the part before it ends."""
+    indexes: list[PartIndex] = []
+    next_item = 0
+    for part in parts:
+        index = part.index()
+        part.check(index, manifest)
+        if index.first != next_item:
+            raise UsageError(
+                f"{part.index_file} is about other samples than its number says; remove it and"
+                f" {part.again}"
+            )
+        next_item = index.first + index.items
+        indexes.append(index)
+    return indexes
 
 
 def missing_shards(parts: Sequence[Part]) -> list[int]:
@@ -440,6 +533,8 @@ def _learned(indexes: Iterable[PartIndex]) -> dict[str, Learned]:
 
 def _replies(part: Part, index: PartIndex) -> Iterator[bytes]:
     """Yield the lines of the replies of a part."""
+    # Read twice, because its digest is known at its end only: lines of a damaged file must not be
+    # merged before.
     for _ in _checked(part, part.replies, index.replies):
         pass
     yield from Lines(part.replies)

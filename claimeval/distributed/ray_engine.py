@@ -136,15 +136,15 @@ class Coordinator:
     async def ask(self, request: Request, *, stored: bool) -> Answer:
         """Answer a request; with `stored` only from the reply cache. Equal requests are one
         call."""
-        judge = self._judges[
-            request.judge.name
-        ]  # the same object for all requests, as in a run of one process
+        # One object for all requests, as in a run of one process: each is unpickled with its own.
+        judge = self._judges[request.judge.name]
         try:
             outcome = await (self._stored if stored else self._asking).ask(
                 replace(request, judge=judge)
             )
         except StoreError:
-            await self.drain(GRACE)  # further replies could not be kept either
+            # On a full disk, further replies would be paid and could not be kept either.
+            await self.drain(GRACE)
             raise
         return Answer(outcome, self._asker.lessons.learned([judge])[judge.name])
 
@@ -177,9 +177,9 @@ class Coordinator:
         self._attempts[shard] += 1
         crashes = self._crashes.setdefault(shard, Counter())
         for position in self._in_work.pop(shard, ()):
-            crashes[position] += (
-                1 if crashes[position] else 2
-            )  # the first lost worker recorded nothing
+            # The first lost worker counts too: items are recorded from the second one on, so that
+            # a shard without trouble costs no call for each item.
+            crashes[position] += 1 if crashes[position] else 2
         return dict(crashes) if self._attempts[shard] > 1 else None
 
     async def begun(self, shard: int, position: int) -> None:
@@ -239,7 +239,8 @@ class ActorExecutor(Elsewhere):
                 replace(request, task=None), stored=stored
             )
         except RayTaskError as error:
-            raise error.cause from None  # such as a StoreError
+            # The cause, such as a StoreError, is what a run of one process raises.
+            raise error.cause from None
         except RayError as error:
             self.lost = self.lost or f"{LOST}: {_first_line(error)}; {AGAIN}"
             return Failure(reason="provider_error", message=self.lost)
@@ -429,6 +430,8 @@ class _Cluster:
         on_this_node = NodeAffinitySchedulingStrategy(
             ray.get_runtime_context().get_node_id(), soft=False
         )
+        # With Ray's defaults it would wait for a free CPU, of which some head nodes have none, and
+        # send no request while 1,000 wait for a reply.
         settings = {
             "name": self._name,
             "namespace": NAMESPACE,
@@ -440,6 +443,7 @@ class _Cluster:
         )
         options = replace(self._recipe.options, engine=None, progress=None)
         await self._actor.open.remote(VERSION, _far(self._recipe), options, self._run)
+        # Caps and pace hold for the whole run, and only the coordinator counts all of it.
         sent = replace(
             options,
             max_cost=None,
@@ -449,7 +453,6 @@ class _Cluster:
             cache=options.cache if isinstance(self._recipe.job, MeasureJob) else None,
         )
         self._sent = [ray.put(replace(self._recipe, options=sent))]
-        # as Ray has it
         resources: dict[str, float] = ray.cluster_resources()  # type: ignore[no-untyped-call]
         self._cpus = max(1, int(resources.get("CPU", 1)))
         if (gpus := _gpus(self._recipe, resources)) is not None:
@@ -460,7 +463,12 @@ class _Cluster:
                     f" {resources.get('GPU', 0):g}"
                 )
             pooled = ray.remote(Worker).options(
-                num_cpus=1, num_gpus=gpus, max_restarts=-1, max_task_retries=-1
+                # Without limit: a lost node is no fault of the shard, and a sample that ends its
+                # process is found by `attempt`.
+                num_cpus=1,
+                num_gpus=gpus,
+                max_restarts=-1,
+                max_task_retries=-1,
             )
             self._pool = [pooled.remote() for _ in range(count)]
         self._task = ray.remote(_score).options(num_cpus=1, max_retries=-1)
@@ -476,11 +484,10 @@ class _Cluster:
         while ahead or self._refs:
             while ahead and len(self._refs) < AHEAD * (len(self._pool) or self._cpus):
                 work = ahead.pop()
-                batch = list(
-                    islice(
-                        iterator, work.positions.start - position, work.positions.stop - position
-                    )
-                )
+                # Finished shards of a resumed run lie between: their items are read and left out.
+                start = work.positions.start - position
+                stop = work.positions.stop - position
+                batch = list(islice(iterator, start, stop))
                 position = work.positions.stop
                 self._begin(work, batch)
             finished, _ = await asyncio.wait(
@@ -491,16 +498,15 @@ class _Cluster:
                 work, _ = self._refs.pop(future)
                 worked = future.result()
                 if not worked.status.complete:
-                    await self.drain()  # other shards may wait for paid replies
+                    # Other shards may wait for paid replies.
+                    await self.drain()
                     return worked.status
                 learned |= {
                     judge: lesson
                     for judge, lesson in worked.status.learned.items()
                     if lesson != Learned()
                 }
-                write_part(
-                    self._recipe, work.part, work.positions, worked.result, worked.status.learned
-                )
+                write_part(self._recipe, work.part, work.positions, worked.result, worked.status)
                 progress.batched(worked.calls)
                 progress.cached += worked.cached
                 for _ in work.positions:
@@ -542,6 +548,8 @@ class _Cluster:
             future.cancel()
             if not self._pool:
                 with contextlib.suppress(RayError):
+                    # Without `force`, Ray interrupts a task only between two lines of Python, not
+                    # in a model that is computing.
                     ray.cancel(ref, force=True)
         for actor in (*self._pool, self._actor):
             if actor is not None:
@@ -565,7 +573,8 @@ def _gpus(recipe: Recipe, resources: Mapping[str, float]) -> float | None:
 def _is_a_model(judge: Judge) -> bool:
     try:
         return providers.row_of(judge).describe_device(judge) is not None
-    except UsageError:  # it runs on a node only
+    except UsageError:
+        # Its package is installed on the nodes only, which are asked when the worker opens it.
         return True
 
 
@@ -583,22 +592,20 @@ def _connected(engine: str) -> Iterator[None]:
     address = engine if "://" in engine else os.environ.get("RAY_ADDRESS") or None
     settings: dict[str, Any] = {
         "namespace": NAMESPACE,
+        # Ray would print the output of every worker between the lines of the command.
         "log_to_driver": False,
         "logging_level": logging.ERROR,
     }
     if address is None:
         settings |= {"include_dashboard": False}
-    main = threading.current_thread() is threading.main_thread()
-    handlers = (
-        {number: signal.getsignal(number) for number in (signal.SIGINT, *TERMINATING)}
-        if main
-        else {}
-    )
-    (
+    handlers: dict[int, Any] = {}
+    # Python sets signal handlers in the main thread only.
+    if threading.current_thread() is threading.main_thread():
+        handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, *TERMINATING)}
+    if address:
         logger.info("connecting to Ray at %s", address)
-        if address
-        else logger.info("starting Ray on this machine")
-    )
+    else:
+        logger.info("starting Ray on this machine")
     try:
         ray.init(address, **settings)
     except (ConnectionError, RuntimeError, ValueError, ImportError) as error:
@@ -607,6 +614,8 @@ def _connected(engine: str) -> Iterator[None]:
             f"engine {engine!r}: Ray {where} cannot be used: {_first_line(error)}"
         ) from error
     finally:
+        # `ray.init` sets a SIGTERM handler, with which a stopped run would not wait for paid
+        # replies.
         for number, handler in handlers.items():
             signal.signal(number, handler)
     try:

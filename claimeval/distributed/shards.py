@@ -17,7 +17,7 @@ from claimeval.evaluation.job import Job, Reiterable
 from claimeval.evaluation.manifest import Manifest
 from claimeval.evaluation.measure import MeasureJob
 from claimeval.evaluation.summary import SummaryBuilder
-from claimeval.execution import ComputedJob, ItemJob, RunStatus
+from claimeval.execution import DONE, ComputedJob, ItemJob, RunStatus
 from claimeval.execution.runner import run_job
 from claimeval.providers.prices import Price
 from claimeval.runs import lines
@@ -25,7 +25,6 @@ from claimeval.runs.lines import WrittenResult
 from claimeval.types.options import RunOptions, Shard
 from claimeval.types.progress import Progress
 from claimeval.types.records import SampleResult
-from claimeval.types.requests import Learned
 
 
 @dataclass(frozen=True)
@@ -64,7 +63,7 @@ async def run_shard(
     Args:
         recipe: The job and its settings.
         part: The part to write.
-        items: The items of this shard; with batches they are iterated several times.
+        items: The items of this shard, which may be iterated several times.
         positions: Their positions among all items of the run.
         progress: Updated with every item and call.
         run: The name of the budget, the same for all shards.
@@ -73,14 +72,24 @@ async def run_shard(
         The index of the part, or None if it stopped early; the tallies; and the status of the
         shard.
     """
-    with PartWriter(part) as writer, AttemptsFile(part.attempts_file) as attempts:
-        watch = None if recipe.options.batch else attempts
-        tallies, status = await _run(recipe, items, writer.add, progress, run=run, attempts=watch)
-        index = None
-        if status.complete:
-            index = writer.finish(recipe.manifest, positions, tallies.prices, status.learned)
-            attempts.forget()
-    return index, tallies, status
+    while True:
+        with PartWriter(part) as writer, AttemptsFile(part.attempts_file) as attempts:
+            watch = None if recipe.options.batch else attempts
+            tallies, status = await _run(
+                recipe,
+                items,
+                writer.add,
+                progress,
+                run=run,
+                attempts=watch,
+            )
+            if not status.complete:
+                return None, tallies, status
+            if not status.again:
+                index = writer.finish(recipe.manifest, positions, tallies.prices, status)
+                attempts.forget()
+                return index, tallies, status
+        progress.begin_again()
 
 
 async def score_shard(
@@ -103,7 +112,7 @@ def write_part(
     part: Part,
     positions: range,
     result: ShardResult,
-    learned: Mapping[str, Learned] | None = None,
+    status: RunStatus = DONE,
 ) -> PartIndex:
     """Write the part of a shard that another machine has scored.
 
@@ -112,12 +121,12 @@ def write_part(
         part: The part to write.
         positions: The positions of its items among all items of the run.
         result: The result of `score_shard`.
-        learned: Lessons about the judges' servers.
+        status: How the shard ended, with the lessons about the judges' servers.
     """
     with PartWriter(part) as writer:
         for written in result.written:
             writer.write(written)
-        return writer.finish(recipe.manifest, positions, result.prices, learned or {})
+        return writer.finish(recipe.manifest, positions, result.prices, status)
 
 
 async def _run(

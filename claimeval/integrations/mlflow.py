@@ -68,6 +68,7 @@ def push(run: Run, settings: Settings) -> Pushed:
         from mlflow.exceptions import MlflowException
     with (
         sending("mlflow", where or "the default store", MlflowException),
+        # MLflow prints addresses of runs on standard output, which has the lines of the command.
         redirect_stdout(sys.stderr),
     ):
         address, is_new = _log(run, settings, experiment, metrics, params)
@@ -86,6 +87,7 @@ def _metrics(run: Run) -> dict[str, float]:
 
 
 def _name(figure: str) -> str:
+    # MLflow takes only these characters in names, and metrics of rankings are named `ndcg@10`.
     return re.sub(r"[^\w./ :-]", "_at_", figure)
 
 
@@ -116,6 +118,7 @@ def _log(
     client = MlflowClient(tracking_uri=settings.url)
     existing = client.get_experiment_by_name(experiment)
     experiment_id = existing.experiment_id if existing else client.create_experiment(experiment)
+    # The date is left out: a run that is made again from stored replies is the same run.
     settled = (
         run.manifest.model_copy(update={"created": None}).model_dump_json()
         + run.record.model_dump_json()
@@ -159,6 +162,7 @@ def _log(
     listed = json.dumps([{"path": f"{table}.json", "type": "table"} for table in TABLES])
     client.set_tag(key, "mlflow.loggedArtifacts", listed)
     client.set_terminated(key)
+    # Last, so that a push that was cut off is not taken for complete by the next.
     client.set_tag(key, CONTENT, content)
     return address, True
 

@@ -110,6 +110,8 @@ def _send(run: Run, rows: list[Finding], settings: Settings, where: str) -> None
         )
         return ReadableLogRecord(record, resource, scope)
 
+    # The exporter takes a given endpoint as it is, and adds the path only to that of
+    # OTEL_EXPORTER_OTLP_ENDPOINT.
     url = settings.url and f"{settings.url.rstrip('/').removesuffix('/v1/logs')}/v1/logs"
     exporter: Any = OTLPLogExporter(endpoint=url or None)
     progress = settings.started(len(rows), "events")
@@ -117,6 +119,7 @@ def _send(run: Run, rows: list[Finding], settings: Settings, where: str) -> None
     logger = logging.getLogger("opentelemetry.exporter")
     logger.addHandler(log_handler)
     propagate = logger.propagate
+    # Its messages are in the error of this push; the root logger would print them too.
     logger.propagate = False
     try:
         for start in range(0, len(rows), BATCH):
@@ -154,6 +157,8 @@ def _ids(finding: Finding) -> tuple[int, int]:
     """Return the ids of trace and span as numbers; 0 for missing and invalid ids."""
 
     def number(text: str | None, digits: int) -> int:
+        # Some logs have the ids as UUIDs, with dashes, or as Python's `hex` writes a number, with
+        # `0x`.
         plain = (text or "").replace("-", "").removeprefix("0x")
         return int(plain, 16) if re.fullmatch(f"[0-9a-fA-F]{{{digits}}}", plain) else 0
 

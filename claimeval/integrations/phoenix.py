@@ -20,10 +20,10 @@ from claimeval.api.push import (
     Settings,
     claims_by_score,
     findings,
+    is_judged_by_model,
     sending,
     with_trace,
 )
-from claimeval.providers import reads_prompts
 from claimeval.types.errors import UsageError, visible
 
 if TYPE_CHECKING:
@@ -48,6 +48,8 @@ def push(run: Run, settings: Settings) -> Pushed:
     are not sent.
     """
     where = settings.url or os.environ.get("PHOENIX_COLLECTOR_ENDPOINT") or HOST
+    # The variable often has the path that exporters of traces need, as in
+    # `http://localhost:6006/v1/traces`.
     where = where.rstrip("/").removesuffix("/v1/traces")
     rows = list(findings(run, settings.field))
     scores = [row for row in rows if not row.is_verdict]
@@ -59,7 +61,7 @@ def push(run: Run, settings: Settings) -> Pushed:
         "without a trace": len(defined) - len(placed) - len(traced),
     }
     if not settings.dry_run:
-        by_model = any(reads_prompts(judge) for judge in run.manifest.judges)
+        by_model = is_judged_by_model(run)
         claims = claims_by_score(rows)
         annotations: dict[Kind, list[dict[str, object]]] = {
             "span": [_annotation(row, "span", claims, by_model) for row in placed],
@@ -93,8 +95,10 @@ def _annotation(
     by_model: bool,
 ) -> dict[str, object]:
     address = row.span if kind == "span" else row.trace
+    # Phoenix stores the ids of OpenTelemetry in lower case, without 0x or dashes.
+    hexadecimal = (address or "").lower().removeprefix("0x").replace("-", "")
     return {
-        f"{kind}_id": _hexadecimal(address or ""),
+        f"{kind}_id": hexadecimal,
         "name": row.name,
         "annotator_kind": "LLM" if by_model else "CODE",
         "identifier": f"claimeval:{row.id}",
@@ -105,11 +109,6 @@ def _annotation(
             "claims": claims.get((row.sample, row.name), []),
         },
     }
-
-
-def _hexadecimal(address: str) -> str:
-    """Return an id of OpenTelemetry as Phoenix stores it: lower case, without 0x or dashes."""
-    return address.lower().removeprefix("0x").replace("-", "")
 
 
 def _send(

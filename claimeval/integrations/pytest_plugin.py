@@ -13,7 +13,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pytest
 
@@ -31,6 +31,7 @@ NOTE = "answers that tests of a pytest session judged, no sample of real questio
 """Note in the manifest of the run directory of a session."""
 OFFLINE = "--claimeval-offline: only stored replies were used; run these tests once without it"
 UNDEFINED = "undefined"
+T = TypeVar("T")
 FAILED_CALLS = 3
 """Messages of failed calls that a failed test shows."""
 
@@ -206,7 +207,13 @@ class Claimeval:
         judges = self._judge() if judges is None else judges
         gates = _gates(settings)
         run = self._run(
-            lambda counted: ce.score(data, judges=judges, options=counted, gates=gates, **settings),
+            lambda counted: ce.score(
+                data,
+                judges=judges,
+                options=counted,
+                gates=gates,
+                **settings,
+            ),
             options,
         )
         return _passed(run)
@@ -233,7 +240,13 @@ class Claimeval:
         judges = self._judge() if judges is None else judges
         gates = _gates(settings)
         run = self._run(
-            lambda counted: ce.rate(data, judges=judges, options=counted, gates=gates, **settings),
+            lambda counted: ce.rate(
+                data,
+                judges=judges,
+                options=counted,
+                gates=gates,
+                **settings,
+            ),
             options,
         )
         return _passed(run)
@@ -333,6 +346,8 @@ class Claimeval:
                 self._cached = self._cached + last.cached
 
     def _keep(self, manifest: Manifest, results: Sequence[SampleResult]) -> None:
+        # Answers that tests ask about in other ways, or with another judge, cannot be one run: they
+        # are written beside.
         for part in self._parts:
             if joined := _joined(part.manifest, manifest):
                 part.manifest = joined
@@ -353,32 +368,20 @@ class Claimeval:
         line.
         """
         judged = self._judged.get(item.nodeid, [])
-        if (
-            call.excinfo
-            and isinstance(error := call.excinfo.value, TypeError)
-            and "NoneType" in str(error)
-        ):
-            scores: dict[str, str] = {}
-            for answer in judged:
-                scores.update(answer.scores)
-            undefined = [
-                f"{name} is {text}" for name, text in scores.items() if text.startswith(UNDEFINED)
-            ]
-            if undefined:
-                error.args = (f"{', '.join(undefined)}: {error}",)
-        properties: dict[str, object] = {}
-        for number, answer in enumerate(judged, 1):
-            prefix = "claimeval." if number == 1 else f"claimeval[{number}]."
-            properties |= {prefix + name: text for name, text in answer.scores.items()}
+        if call.excinfo:
+            _name_undefined(call.excinfo.value, judged)
+        properties = _properties(judged)
+        # pytest calls this for setup, call and teardown, and JUnit would list each score thrice.
         other_properties = [pair for pair in item.user_properties if pair[0] not in properties]
         item.user_properties[:] = [*other_properties, *properties.items()]
         report = yield
         if report.failed:
+            claims = dict.fromkeys(itertools.chain.from_iterable(one.claims for one in judged))
+            # The error of `assert_at_least` lists its claims itself, some with further lines.
             printed = report.longreprtext
-            judged_claims = itertools.chain.from_iterable(answer.claims for answer in judged)
-            claims = [text for text in judged_claims if text.partition("\n")[0] not in printed]
-            if claims:
-                report.sections.append(("claimeval", "\n".join(dict.fromkeys(claims))))
+            unprinted = [text for text in claims if text.partition("\n")[0] not in printed]
+            if unprinted:
+                report.sections.append(("claimeval", "\n".join(unprinted)))
         if report.when == "teardown":
             self._judged.pop(item.nodeid, None)
         return report
@@ -471,6 +474,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     config = session.config
     if (used := config.stash.get(_SESSION, None)) is None:
         return
+    # Only workers of pytest-xdist have it, and what they put there must be builtin types.
     if (output := getattr(config, "workeroutput", None)) is not None:
         output["claimeval"] = used.sent()
     else:
@@ -487,8 +491,34 @@ def pytest_terminal_summary(
             terminalreporter.line(line)
 
 
+def _name_undefined(error: BaseException, judged: Sequence[_JudgedTest]) -> None:
+    """Put undefined scores and their reasons before the message of a comparison with None."""
+    # `assert result["faithfulness"] >= 0.8` says "'>=' not supported between instances of
+    # 'NoneType' and 'float'", and neither which score nor why.
+    if not (isinstance(error, TypeError) and "NoneType" in str(error)):
+        return
+    scores: dict[str, str] = {}
+    for answer in judged:
+        scores.update(answer.scores)
+    undefined = [f"{name} is {text}" for name, text in scores.items() if text.startswith(UNDEFINED)]
+    if undefined:
+        error.args = (f"{', '.join(undefined)}: {error}",)
+
+
+def _properties(judged: Sequence[_JudgedTest]) -> dict[str, str]:
+    """Return the scores of a test as properties of its report; calls after the first have a
+    number."""
+    properties: dict[str, str] = {}
+    for number, answer in enumerate(judged, 1):
+        prefix = "claimeval." if number == 1 else f"claimeval[{number}]."
+        properties |= {prefix + name: text for name, text in answer.scores.items()}
+    return properties
+
+
 def _current_test() -> str:
     """Return the id of the running test, or of the test whose fixtures are set up."""
+    # pytest sets it to the id and the phase, as in `test_a.py::test_b (call)`; an id may have
+    # parentheses itself.
     return os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" (")[0] or "no test"
 
 
@@ -522,35 +552,39 @@ def _joined(first: Manifest, second: Manifest) -> Manifest | None:
         questions.setdefault(question.name, question) != question for question in second.questions
     ):
         return None
-    if {p.id for p in first.prompts if p.step == "extract"} != {
-        p.id for p in second.prompts if p.step == "extract"
-    }:
+    # Other prompts for claims split an answer into other claims, whose counts cannot be added up.
+    if _extraction(first) != _extraction(second):
         return None
+    prompts = {prompt.id: prompt for prompt in (*first.prompts, *second.prompts)}
+    asked_with = {
+        judge: _union(first.asked_with.get(judge, ()), second.asked_with.get(judge, ()))
+        for judge in {**first.asked_with, **second.asked_with}
+    }
     return first.model_copy(
         update={
-            "metrics": tuple(dict.fromkeys((*first.metrics, *second.metrics))),
+            "metrics": _union(first.metrics, second.metrics),
             "questions": tuple(questions.values()),
-            "prompts": tuple(
-                {prompt.id: prompt for prompt in (*first.prompts, *second.prompts)}.values()
-            ),
-            "asked_with": {
-                judge: tuple(
-                    dict.fromkeys(
-                        (*first.asked_with.get(judge, ()), *second.asked_with.get(judge, ()))
-                    )
-                )
-                for judge in {**first.asked_with, **second.asked_with}
-            },
-            "notes": tuple(dict.fromkeys((*first.notes, *second.notes))),
+            "prompts": tuple(prompts.values()),
+            "asked_with": asked_with,
+            "notes": _union(first.notes, second.notes),
         }
     )
+
+
+def _extraction(manifest: Manifest) -> set[str]:
+    """Return the ids of the prompts that split answers into claims."""
+    return {prompt.id for prompt in manifest.prompts if prompt.step == "extract"}
+
+
+def _union(first: Sequence[T], second: Sequence[T]) -> tuple[T, ...]:
+    """Return the values of both without repetitions, in order."""
+    return tuple(dict.fromkeys((*first, *second)))
 
 
 def _scores(runs: Mapping[str, Run]) -> list[str]:
     """Return a line for each metric of each run; of several runs with the judges, and with the
     folder where two have the same judges."""
     from claimeval.metrics.scoring import ends_and_kind
-    from claimeval.statistics.formatting import decimal
 
     judges: dict[str, str] = {}
     for name, run in runs.items():
@@ -561,7 +595,7 @@ def _scores(runs: Mapping[str, Run]) -> list[str]:
         who = judges[folder]
         place = f", {folder}" if folder and list(judges.values()).count(who) > 1 else ""
         for name, metric in run.summary.items():
-            value = "undefined" if metric.mean is None else decimal(metric.mean)
+            value = "undefined" if metric.mean is None else metric.mean_in_words
             lines.append(f"{name} {value}, {ends_and_kind(metric)}, n {metric.n}{who}{place}")
     return lines
 
@@ -572,6 +606,8 @@ def _save(runs: Mapping[str, Run], folder: Path) -> None:
     from claimeval.runs.directory import MANIFEST, attached, load_manifest
 
     for old in attached(folder).values():
+        # Only runs that a session has written are removed: `--claimeval-out` may name a folder with
+        # others.
         if NOTE in load_manifest(old).notes:
             shutil.rmtree(old)
     is_ours = (folder / MANIFEST).exists() and NOTE in load_manifest(folder).notes
@@ -609,6 +645,8 @@ def _run_of(part: _JobResults) -> Run:
                 "scores": {name: result.scores.get(name, not_asked[name]) for name in not_asked}
             }
         )
+        # pytest-xdist returns results in the order in which its workers end; the files are the same
+        # as without it.
         for _, result in sorted(part.results.items())
     )
     tallies = SummaryBuilder(manifest)

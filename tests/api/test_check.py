@@ -199,7 +199,7 @@ def test_a_failed_assertion_has_the_claim_the_verdict_and_the_evidence(
     with pytest.raises(AssertionError) as failed:
         result.assert_at_least(faithfulness=0.9)
     assert str(failed.value).splitlines() == [
-        "faithfulness is 0.500 (1 of 2 claims), not at least 0.9",
+        "faithfulness is 0.50 (1 of 2 claims), not at least 0.9",
         "contradicted: It is red.",
         "    scripted: scripted",
         "    contexts 1: The tower is 58 m high.",

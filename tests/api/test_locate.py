@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import claimeval as ce
-from claimeval.report.packing import Rebuilder
+from claimeval.evaluation.rebuilder import Rebuilder
 from claimeval.testing import ScriptedJudge
 from tests.command_line import call
 

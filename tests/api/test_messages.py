@@ -12,7 +12,7 @@ import pytest
 
 import claimeval as ce
 from benchmarks.loopback import Reply
-from claimeval.types.errors import UsageError
+from claimeval.types.errors import UsageError, missing_file, unknown_name
 from tests.api.test_claims import SAMPLES, spec
 from tests.command_line import call
 from tests.conftest import StartServer
@@ -144,3 +144,103 @@ def test_a_judge_that_cannot_be_read_is_helped_by_cause(
             options=ce.RunOptions(cache=tmp_path / "store"),
         )
     assert said in str(stopped.value)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--by", "metadata.topc"), "unknown field to slice by: 'metadata.topc'"),
+        (("--max-cost", "1", "-j", "openai:other"), "A cost limit needs the price"),
+        (("-o", "taken"), "taken holds a run with other data"),
+        (("-j", "groq:m"), "GROQ_API_KEY"),
+        (("--batch", "-j", "local:lexical"), "None of the judges supports batches"),
+        (("--fail-under", "faithfulness=80"), "give a value from 0 to 1"),
+    ],
+)
+def test_nothing_is_said_of_the_samples_if_a_setting_refuses_the_run(
+    options: tuple[str, ...], message: str, tmp_path: Path
+) -> None:
+    """A remark above an unrelated error reads as its cause."""
+    lines = [json.dumps(row) + "\n" for row in ({**ROWS[0], "reference": "High."}, ROWS[0])]
+    (tmp_path / "a.jsonl").write_text("".join(lines))
+    (tmp_path / "b.jsonl").write_text(lines[0])
+    ask = ("-j", "local:lexical", "-m", "faithfulness,correctness", "-q")
+    call("score", "b.jsonl", *ask, "-o", "taken", folder=tmp_path, exits=0)
+    judge = () if "-j" in options else ask[:2]
+    done = call(
+        "score",
+        "a.jsonl",
+        *ask[2:4],
+        *judge,
+        *options,
+        folder=tmp_path,
+        exits=2,
+        OPENAI_API_KEY="k",
+    )
+    assert message in done.stderr
+    assert "samples lack" not in done.stderr
+    done = call("score", "a.jsonl", *ask[:4], "-o", "new", folder=tmp_path, exits=0)
+    assert "1 of 2 samples lack reference_answers" in done.stderr
+
+
+def test_a_distant_name_is_not_offered() -> None:
+    """A guess that is wrong misleads more than none."""
+
+    def said(name: str, *known: str) -> str:
+        return str(unknown_name("field", name, known))
+
+    assert "Did you mean 'metadata.topic'?" in said("metadata.topc", "metadata.topic", "question")
+    assert "Did you mean 'metadata.kind'?" in said("metadta.kind", "metadata.kind", "question")
+    assert "Did you mean 'assess/binary'?" in said("binray", "assess/binary", "assess/rules")
+    assert "Did you mean" not in said("metadata.topc", "metadata.kind", "question")
+    assert "Did you mean" not in said(".docx", ".csv", ".html", ".json", ".md", ".xlsx")
+    assert "Did you mean" not in said("respons", "answer", "question", "contexts")
+
+
+def test_a_path_is_looked_for_in_the_current_folder_and_a_folder_is_no_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "answers.jsonl").write_text("")
+    (tmp_path / "m.csv").write_text("")
+    (tmp_path / "runs").mkdir()
+    assert "Did you mean 'answers.jsonl'?" in str(missing_file(Path("runs/answers.jsonl")))
+    assert str(missing_file(Path("my/a.j2"))) == "my/a.j2 does not exist: there is no folder 'my'"
+
+
+def test_samples_are_clustered_by_the_name_that_slices_take(tmp_path: Path) -> None:
+    rows = [
+        {**row, "metadata": {"topic": "towers"}, "id": str(i)} for i, row in enumerate(ROWS * 2)
+    ]
+    runs = [
+        ce.score(rows, judges="local:lexical", options=ce.RunOptions(cluster=field))
+        for field in ("topic", "metadata.topic")
+    ]
+    assert [run.record.clusters for run in runs] == [1, 1]
+    with pytest.raises(UsageError, match=r"Did you mean .metadata\.topic"):
+        ce.score(rows, judges="local:lexical", options=ce.RunOptions(cluster="metadata.topc"))
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (
+            ("score", "-j", "openai:a,local:lexical"),
+            "is 2 models in one; give each by itself: --judge openai:a --judge local:lexical",
+        ),
+        (("score", "-j", "local:lexical", "-m", "f1;coverage"), "as in f1,coverage"),
+        (("grade", "-j", "openai:m", "--depth", "5"), "add it with --corpus"),
+        (("draw", "--n", "1", "-o", "."), "is a directory; give the name of a file"),
+        (
+            ("extraction", "--extractor", "local:lexical", "--gold", "b.jsonl"),
+            "b.jsonl does not exist; the current folder has a.jsonl",
+        ),
+    ],
+)
+def test_what_would_be_misread_or_ignored_is_refused(
+    words: tuple[str, ...], message: str, tmp_path: Path
+) -> None:
+    (tmp_path / "a.jsonl").write_text(json.dumps(ROWS[0]) + "\n")
+    command, *options = words
+    done = call(command, "a.jsonl", *options, folder=tmp_path, exits=2, OPENAI_API_KEY="k")
+    assert message in done.stderr

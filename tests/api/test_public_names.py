@@ -48,7 +48,7 @@ PARAMETERS: dict[str, tuple[str, ...]] = {
         *("claims", "evidence", "judges", "assess_prompt", "language", "per_document"),
         *("shuffle_contexts", "claims_per_call", "reasons", *WRITE, *ASK, "gates"),
     ),
-    "locate": ("run", "corpus", "judges", *WRITE, *ASK),
+    "locate": ("run", "corpus", "judges", *WRITE, "sheet", *ASK),
     "check": (
         *(
             "answer",
@@ -70,9 +70,9 @@ PARAMETERS: dict[str, tuple[str, ...]] = {
     "compare": ("runs", "baseline", "metrics", "by", "cluster"),
     "agreement": (
         *("run", "labels", "evidence", "scores", "ratings", "pairs", "by", "half_width", "cluster"),
-        *("scale", "assessors", "trec_runs", "measures", "out"),
+        *("scale", "assessors", "trec_runs", "measures", "out", "sheet"),
     ),
-    "correct": ("run", "labels", "metric", "method", "cluster"),
+    "correct": ("run", "labels", "metric", "method", "cluster", "sheet"),
     "annotate": (
         *(
             "run",

@@ -47,7 +47,7 @@ def test_a_metric_is_shown_on_one_line(run: Run) -> None:
     # Two of three samples have a value of faithfulness, 1 and 0.5; the answer of the third is
     # empty.
     shown = repr(run["faithfulness"])
-    assert re.fullmatch(r"<MetricSummary 0\.750, \d\.\d\d to \d\.\d\d, n 2, missing 1>", shown)
+    assert re.fullmatch(r"<MetricSummary 0\.75, \d\.\d\d to \d\.\d\d, n 2, missing 1>", shown)
     assert f"{run['faithfulness']}" == shown
     nobody = ce.score(SAMPLES[2:], judges="local:lexical", metrics="faithfulness")
     assert repr(nobody["faithfulness"]) == "<MetricSummary undefined (no_claims), n 0, missing 1>"
@@ -140,8 +140,8 @@ def test_gates_hold_or_say_why_not(run: Run) -> None:
     assert [gate.outcome for gate in held] == ["passed", "passed"]
     failed = run.gate(fail_under={"faithfulness": 0.8}, fail_over={"coverage": 0.4})
     assert [(gate.outcome, gate.says) for gate in failed] == [
-        ("failed", "faithfulness is 0.750, below 0.8"),
-        ("failed", "coverage is 0.500, above 0.4"),
+        ("failed", "faithfulness is 0.75, below 0.8"),
+        ("failed", "coverage is 0.50, above 0.4"),
     ]
     with pytest.raises(ce.UsageError, match="unknown metric in the gate correctness"):
         run.gate(fail_under={"correctness": 0.5})
@@ -164,7 +164,7 @@ def test_an_assertion_has_interval_counts_and_the_worst_claims(run: Run) -> None
     with pytest.raises(AssertionError) as failed:
         run.assert_at_least(faithfulness=0.9)
     text = str(failed.value)
-    assert text.startswith("faithfulness is 0.750, below 0.9\nfaithfulness: 95% interval ")
+    assert text.startswith("faithfulness is 0.75, below 0.9\nfaithfulness: 95% interval ")
     assert "n 2, 1 no_claims" in text
     assert "bad: contradicted: The WRONG king paid." in text
 

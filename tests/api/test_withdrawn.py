@@ -187,11 +187,11 @@ def test_slices_of_the_metric_have_bounds_too(folder: Path) -> None:
     [
         (
             {"fail_under": {"faithfulness": 0.45}},
-            "faithfulness may be 0.266, as judges abstained on many claims, below",
+            "faithfulness may be 0.27, as judges abstained on many claims, below",
         ),
         (
             {"fail_over": {"faithfulness": 0.8}},
-            "faithfulness may be 0.925, as judges abstained on many claims, above",
+            "faithfulness may be 0.92, as judges abstained on many claims, above",
         ),
     ],
 )
@@ -212,7 +212,7 @@ def test_a_gate_on_the_low_end_goes_by_the_bounds(folder: Path) -> None:
     run.assert_at_least("low", faithfulness=0.26)
     with pytest.raises(
         AssertionError,
-        match=r"low is 0\.266, below 0\.45\nfaithfulness: bounds 0\.27 to 0\.92, n 20",
+        match=r"low is 0\.27, below 0\.45\nfaithfulness: bounds 0\.27 to 0\.92, n 20",
     ):
         run.assert_at_least("low", faithfulness=0.45)
 

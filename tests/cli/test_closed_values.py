@@ -54,6 +54,9 @@ LABELED = ("agreement", "a", "--labels", "labels.jsonl")
     [
         ((*LABELED, "--evidence", "context"), ("'context'", "'contexts'", "contexts, reference")),
         ((*LABELED, "--evidence", "banana"), ("'banana'", "Known: contexts, reference")),
+        ((*LABELED, "--by", ""), ("unknown field to slice by: ''",)),
+        (("compare", "a", "a", "--by", ""), ("unknown field to slice by: ''",)),
+        (("report", "a", "--rows", "", "--out", "rows.csv"), ("unknown table ''",)),
         (("agreement", "a", "--evidence", "reference_context"), ("Known: contexts, reference",)),
         (
             (*LABELED, "--evidence", "contexts", "--by", "metadata.knd"),
@@ -61,7 +64,10 @@ LABELED = ("agreement", "a", "--labels", "labels.jsonl")
         ),
         (("report", "a", "--rows", "claimz", "--out", "x.csv"), ("'claimz'", "'claims'")),
         (("report", "a", "--rows", "claims"), ("'claims'", "--format csv")),
-        (("report", "a", "--rows", "claimz", "--format", "json"), ("'claimz'", "--format csv")),
+        (("report", "a", "--rows", "claims", "--format", "json"), ("'claims'", "--format csv")),
+        (("report", "a", "--rows", "claimz", "--format", "json"), ("'claimz'", "'claims'")),
+        (("report", "a", "--rows", "claimz"), ("'claimz'", "'claims'")),
+        (("report", "a", "--rows", "difference", "--compare", "a"), ("'differences'",)),
         (("report", "a", "--out", "r.csvv"), ("'.csvv'", "'.csv'")),
         (("report", "a", "--out", "r.txt"), ("'.txt'", ".csv, .html")),
         (

@@ -12,7 +12,15 @@ from typing import Annotated, Any, Literal
 import click
 import pytest
 
-from claimeval.cli.command import MADE, Form, Heading, RecordCommand, command, field_texts, group
+from claimeval.cli.command import (
+    MADE,
+    Heading,
+    PairForm,
+    RecordCommand,
+    command,
+    field_texts,
+    group,
+)
 from claimeval.cli.main import HINTS, UNLISTED, app
 from claimeval.types.errors import UsageError
 from claimeval.types.options import PanelOptions, RunOptions, require_at_least
@@ -64,7 +72,7 @@ class Options:
     """A flag with a counterpart."""
     only: Literal[True] | None = None
     """A flag that is true or not given."""
-    limits: Annotated[Mapping[str, float], "--limit", Form("METRIC=X")] = field(
+    limits: Annotated[Mapping[str, float], "--limit", PairForm("METRIC=X")] = field(
         default_factory=dict
     )
     """Pairs."""

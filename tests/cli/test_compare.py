@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -59,7 +60,7 @@ def test_there_is_no_test_of_claims_where_no_claim_is_in_both_runs(
         judge = ("--judge", "local:lexical", "--metrics", "faithfulness")
         claimeval("score", tmp_path / f"{name}.jsonl", *judge, "--out", name)
     done = claimeval("compare", "a", "b", "--details")
-    assert "faithfulness 1 1.000 0.000 -1.000" in " ".join(done.stdout.split())
+    assert "faithfulness 1 1.00 0.00 -1.00" in " ".join(done.stdout.split())
     assert "McNemar" not in done.stdout
     assert "\nNo claim is in both runs\n" in done.stdout
     assert (
@@ -188,24 +189,23 @@ def test_three_runs_are_a_page_markdown_with_pictures_and_numbers(
     trend = next(line.strip() for line in told.splitlines() if line.strip().startswith("trend:"))
     # x falls and rises, so that the slope of every sample is 0
     assert (
-        trend
-        == "trend: 0.000 per run (-0.316 to +0.316), p (Holm) 1.000, 0 samples rise, 0 fall, n 3"
+        trend == "trend: 0.00 per run (-0.32 to +0.32), p (Holm) 1.000, 0 samples rise, 0 fall, n 3"
     )
     assert f"<p>{against}</p>" in page
     assert f"<p>{trend}</p>" in page
     assert "default-src 'none'" in page
     assert page.count("<script") == 1, "that of the colours"
-    assert "one: 0.333" in (topics / "trend.svg").read_text()
+    assert "one: 0.33" in (topics / "trend.svg").read_text()
     assert trend in markdown
     assert "![words](trend-words.svg)" in markdown
-    assert "one: 0.333" in (topics / "trend-words.svg").read_text()
+    assert "one: 0.33" in (topics / "trend-words.svg").read_text()
     (track,) = json.loads((topics / "trend.json").read_text())["tracks"]
     assert track["trend"]["slope"]["value"] == 0.0
 
 
 def test_two_runs_are_drawn_as_differences(claimeval: Run, topics: Path) -> None:
     assert "Picture: d.svg" in claimeval("compare", "one", "two", "--plot", "d.svg").stdout
-    assert "words: 0.000" in (topics / "d.svg").read_text()
+    assert "words: 0.00" in (topics / "d.svg").read_text()
     wrong = claimeval("compare", "one", "two", "--plot", "d.png", exits=2)
     assert "is a .svg file" in wrong.stderr
 
@@ -236,6 +236,22 @@ def test_the_next_command_names_the_runs_that_were_compared(claimeval: Run, runs
     )
     assert command.startswith("report a/measure --compare m (")
     claimeval(*command.partition(" (")[0].split())
+
+
+def test_every_table_of_differences_says_what_their_intervals_cover(
+    claimeval: Run, tmp_path: Path
+) -> None:
+    """The figure of `docs/evidence/statistics.md`."""
+    make(SOME[0], 3, tmp_path / "here")
+    shutil.copytree(tmp_path / "here" / "a", tmp_path / "here" / "c")
+    for runs, shown in (
+        ("a b", "b - a"),
+        ("a b --details", "b - a"),
+        ("a b c", "change"),
+        ("a b c --details", "change"),
+    ):
+        told = claimeval("compare", *runs.split(), COLUMNS="120").stdout
+        assert f"{shown}: the 95% interval covered as little as 90% in simulations" in told
 
 
 @pytest.mark.parametrize("name", SOME)

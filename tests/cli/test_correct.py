@@ -94,3 +94,11 @@ def test_the_macro_score_of_the_judges_alone_is_that_of_the_run(claimeval: Run, 
         assert [judged[key] for key in ("value", "low", "high", "n", "clusters")] == [
             ours[key] for key in ("mean", "low", "high", "n", "clusters")
         ]
+
+
+def test_what_few_labels_count_as_is_said_once(claimeval: Run, run: Path) -> None:
+    answer(run, "ynynyn")
+    printed = " ".join(claimeval("correct", "run").stdout.split())
+    assert "Quote no number yet: 6 labels are too few. The judges alone say" in printed
+    assert printed.count("count as") == 1
+    assert "simulations" not in printed  # nothing has an interval that could cover too little

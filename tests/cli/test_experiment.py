@@ -131,12 +131,12 @@ def test_tables_are_written_for_people_and_for_spreadsheets(claimeval: Run, file
         ("tags", "faithfulness", "0.75"),
     ]
     page = (folder / "experiment.md").read_text()
-    assert "| `binary` | 0.750 | " in page
-    assert "| +0.250 | " in page
+    assert "| `binary` | 0.75 | " in page
+    assert "| +0.25 | " in page
     assert "](experiment-faithfulness.svg)" in page
     drawn = (folder / "experiment-faithfulness.svg").read_text()
-    assert "three_way: 0.500, " in drawn
-    assert "tags: +0.250, " in drawn
+    assert "three_way: 0.50, " in drawn
+    assert "tags: +0.25, " in drawn
     again = claimeval("report", folder, "--out", "elsewhere.md").stdout
     assert again == "Report: elsewhere.md\n"
     assert (folder.parent / "elsewhere-faithfulness.svg").read_text() == drawn

@@ -98,9 +98,9 @@ def test_the_table_says_what_local_claims_are_and_what_people_lose(
     assert (
         "ada.jsonl: 36 claims (extract/atomic by local:lexical) of 36 sentences, 12 texts" in text
     )
-    assert "statements lost ↓ 0.000 0.00 to 0.22 0 of 36 0.333" in text
+    assert "statements lost ↓ 0.00 0.00 to 0.22 0 of 36 0.33" in text
     assert "claims split by rules: 1.14 per biography sentence" in text
-    assert "the gold claims (facts.people.text, of 12 texts) leave 0.333 of the sentences" in text
+    assert "the gold claims (facts.people.text, of 12 texts) leave 0.33 of the sentences" in text
 
 
 def test_the_claims_of_a_run_are_measured_in_its_folder(data: Path, tmp_path: Path) -> None:
@@ -204,7 +204,7 @@ def test_an_arm_that_takes_fewer_claims_is_marked_and_never_chosen(
     few, whole = found.table.arms
     assert (whole.covers_less, found.chosen) == (None, "all")
     assert few.covers_less
-    assert few.covers_less.startswith("than all (statements_lost +0.667")
+    assert few.covers_less.startswith("than all (statements_lost +0.67")
     assert few.extraction
     assert few.extraction.measures["statements_lost"].value == pytest.approx(2 / 3)
     text = (tmp_path / "x" / "experiment.md").read_text()
@@ -212,4 +212,4 @@ def test_an_arm_that_takes_fewer_claims_is_marked_and_never_chosen(
         "> **Caution:** few scores fewer claims: not comparable; it covers less than all"
         " (statements" in text
     )
-    assert "| `few` | 0.333 | 0.667 |" in text
+    assert "| `few` | 0.33 | 0.67 |" in text

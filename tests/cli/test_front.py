@@ -59,7 +59,7 @@ def test_the_docs_show_what_terminals_of_two_heights_print(
 def test_details_print_all_numbers_and_top_as_many_claims_as_asked_for(tmp_path: Path) -> None:
     done = call("demo", "--details", folder=tmp_path)
     assert HEAD in done.stdout
-    assert " metric           mean  95% interval   n  missing     counted  micro" in done.stdout
+    assert " metric          mean  95% interval   n  missing     counted  micro" in done.stdout
     for top in (0, 1, 7):
         shown = call("demo", "--top", top, folder=tmp_path)
         assert shown.stdout.count(" ✗ ") == top
@@ -252,3 +252,17 @@ def test_the_front_of_ratings_names_the_worst_rating_and_answers(
         (f"s{n}", "So it is.") for n in bad
     ]
     assert not shown.read
+
+
+def test_a_message_with_wide_characters_is_folded_by_cells(tmp_path: Path) -> None:
+    """A Chinese character takes two cells of a terminal."""
+    name = "样本测试终端宽度" * 6
+    row = {"id": name, "question": "?", "answer": "房子很大。", "contexts": ["房子很大。"]}
+    (tmp_path / "rows.jsonl").write_text(json.dumps(row))
+    for columns in (60, 80):
+        with Terminal(tmp_path, "lexical", "rows.jsonl", rows=24, columns=columns) as terminal:
+            terminal.ended()
+            lines = terminal.shown.replace("\r\n", "\n").splitlines()
+        assert "has no spaces between words" in " ".join(lines)
+        said = [line for line in lines if "样本" in line or "claimeval:" in line]
+        assert max(map(cell_len, said)) <= columns

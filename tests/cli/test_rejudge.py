@@ -57,8 +57,8 @@ def test_a_panel_shows_its_members_its_rules_and_its_kin(
     )
     said = " ".join(done.stdout.split())
     assert "Panel of 2: majority vote, ties are not supported, quorum 2" in said
-    assert "gpt-4 0.750" in said
-    assert "small 0.875" in said
+    assert "gpt-4 0.75" in said
+    assert "small 0.88" in said
     assert "Caution: The judge gpt-4 is of the family (openai) that wrote 3 of 3 answers" in said
     assert "Krippendorff's alpha" in said
     assert "gpt-4 / small" in said

@@ -47,15 +47,17 @@ def test_metrics_that_no_sample_can_feed_are_named_beside_the_table(
 ) -> None:
     data = tmp_path / "samples.jsonl"
     data.write_text(json.dumps(ROWS[1]) + "\n")
-    done = claimeval("retrieval", data, "-m", "mrr", "--out", "run")
+    done = claimeval("retrieval", data, "-m", "mrr", "--out", "run", exits=2)
     printed = " ".join(done.stdout.split())
     assert (
-        "Caution: No sample can feed mrr. `claimeval doctor` shows a sample as it is read"
+        "Caution: No sample has the fields for mrr. `claimeval doctor` shows a sample as it is read"
         in printed
     )
     assert "map the columns with --field FIELD=COLUMN." in printed
     data.write_text(json.dumps(ROWS[0]) + "\n")
-    assert "can feed" not in claimeval("retrieval", data, "-m", "mrr", "--out", "other").stdout
+    assert (
+        "has the fields" not in claimeval("retrieval", data, "-m", "mrr", "--out", "other").stdout
+    )
 
 
 def test_contexts_are_matched_by_a_judge_where_texts_leave_it_open(

@@ -151,9 +151,9 @@ def test_worst_claims_name_question_claim_verdict_and_evidence(
 @pytest.mark.parametrize(
     ("options", "code", "words"),
     [
-        (["--fail-under", "faithfulness=0.9"], 1, "gate failed: faithfulness is 0.750, below 0.9"),
+        (["--fail-under", "faithfulness=0.9"], 1, "gate failed: faithfulness is 0.75, below 0.9"),
         (["--fail-under", "faithfulness=0.7"], 0, ""),
-        (["--fail-over", "faithfulness=0.7"], 1, "gate failed: faithfulness is 0.750, above 0.7"),
+        (["--fail-over", "faithfulness=0.7"], 1, "gate failed: faithfulness is 0.75, above 0.7"),
         (["--fail-over", "faithfulness=0.75"], 0, ""),
         (
             ["--fail-under", "coverage=0.5"],
@@ -175,7 +175,7 @@ def test_json_lists_the_gates_that_failed(claimeval: Run, data: Path, server: Th
     command = ("score", data, "-j", spec(server), "-m", "faithfulness", "--json")
     done = claimeval(*command, "--fail-under", "faithfulness=0.9", exits=1)
     assert json.loads(done.stdout)["failed_gates"] == [
-        "gate failed: faithfulness is 0.750, below 0.9"
+        "gate failed: faithfulness is 0.75, below 0.9"
     ]
     assert json.loads(claimeval(*command).stdout)["failed_gates"] == []
 
@@ -288,9 +288,9 @@ def test_doctor_says_what_a_file_can_feed_and_what_is_malformed(claimeval: Run, 
         "contexts per sample: min 1, median 1, max 1",
         "The first sample as read: id:",
         "1 lack reference_answers (first: good)",
-        "1 ids occur more than once, first 'good' (samples 1 and 4)",
+        "1 id more than once, first 'good' (samples 1 and 4)",
         "1 lack contexts (first: good)",
-        "look wrongly decoded (first: 'good'",
+        "wrongly decoded, as it looks: 1 sample (first: 'good'",
     ):
         assert words in " ".join(done.stdout.split()), words
     found = json.loads(claimeval("doctor", data, "--json", exits=1).stdout)

@@ -72,7 +72,7 @@ def test_scores_of_words_are_tracked_too_and_the_table_fits(claimeval: Run, runs
     assert "changed most" not in first, "nothing is explained that may be chance"
     done = claimeval(*compare, "--details")
     assert "k_precision" in done.stdout
-    assert "b changed most: bad 0.500 to 0.750" in done.stdout
+    assert "b changed most: bad 0.50 to 0.75" in done.stdout
     assert all(
         len(line) <= 80
         for line in done.stdout.splitlines()

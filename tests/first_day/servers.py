@@ -74,6 +74,8 @@ def serve(respond: Respond) -> Iterator[HabitServer]:
     """A server that lives as long as the block."""
 
     def answer_to(path: str, headers: Mapping[str, str], content: bytes) -> tuple[int, bytes]:
+        if not content:  # the question after the size of the model
+            return 404, b"{}"
         body = json.loads(content)
         answer = respond(body)
         running.asked.append(body)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from pathlib import Path
 from typing import Any
 
@@ -70,3 +71,47 @@ def test_the_order_of_rows_changes_nothing(tmp_path: Path, turned: bool) -> None
     assert again["faithfulness"].mean == 1.0
     assert len(server.asked) == sent, "all is in the cache"
     assert len({result.sample.id for result in run.results}) == 5
+
+
+def _in_shards(
+    samples: list[dict[str, Any]], judge: str, folder: Path, caches: list[Path]
+) -> ce.Run:
+    """Score two shards, each with its cache, and merge them; run again what merge asks for."""
+
+    def shard(number: int) -> None:
+        """Score one shard."""
+        options = ce.RunOptions(cache=caches[number - 1], concurrency=1, shard=f"{number}/2")
+        ce.score(samples, judges=judge, metrics="faithfulness", out=folder, options=options)
+
+    shard(1)
+    shard(2)
+    with pytest.raises(ce.UsageError, match="truncated prompts of shards 1, as another shard"):
+        ce.Run.merge(folder)
+    shard(1)
+    return ce.Run.merge(folder)
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_shards_leave_out_replies_to_cut_prompts_as_one_process_does(
+    tmp_path: Path, shared: bool
+) -> None:
+    """The first of two shards has one cut prompt, which shows nothing; the second has three."""
+    cut = rows()
+    short = {"id": "short", "question": "How high?", "answer": "It is 9 m.", "contexts": ["9 m."]}
+    other = {**short, "id": "other", "answer": "It is 8 m."}
+    samples = [cut[0], short, other, *cut[1:4]]
+    with serve(truncating) as server:
+        judge = f"openai:judge@{server.url}"
+        options = ce.RunOptions(cache=tmp_path / "whole-cache", concurrency=1)
+        whole = ce.score(
+            samples, judges=judge, metrics="faithfulness", out=tmp_path / "whole", options=options
+        )
+        caches = [tmp_path / "cache", tmp_path / ("cache" if shared else "cache-of-2")]
+        merged = _in_shards(samples, judge, tmp_path / "shards", caches)
+    assert merged["faithfulness"].mean == whole["faithfulness"].mean == 1.0
+    for name in ("results.jsonl", "summary.json"):
+        in_shards, in_one = [
+            re.sub(r'"seconds": [\d.]+', "", (tmp_path / folder / name).read_text())
+            for folder in ("shards", "whole")
+        ]
+        assert in_shards == in_one, name

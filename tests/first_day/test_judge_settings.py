@@ -12,8 +12,8 @@ import yaml
 from pydantic import JsonValue
 
 from claimeval.api.run import Run
+from claimeval.evaluation.rebuilder import Rebuilder
 from claimeval.providers.specs import parse_judge
-from claimeval.report.packing import Rebuilder
 from claimeval.runs.directory import load_manifest
 from claimeval.types.errors import UsageError
 from claimeval.types.requests import Judge
@@ -427,10 +427,9 @@ def test_replies_with_a_schema_that_is_ignored_are_told_if_it_can_be_enforced(
 
 
 def test_a_failed_gate_keeps_the_servers_last_words_when_quiet(tmp_path: Path) -> None:
-    answers = [refusal("no such luck")]
-
     def respond(body: Body) -> Answer:
-        return answers.pop() if answers else judged(body)
+        of_third = "Tower 3 " in json.dumps(body["messages"])
+        return refusal("no such luck") if of_third else judged(body)
 
     with serve(respond) as server:
         gate = ("-q", "--fail-under", "faithfulness=0.9")

@@ -130,7 +130,7 @@ def test_scores_and_verdicts_are_events_of_their_trace(run: ce.Run) -> None:
     assert told["gen_ai.evaluation.score.value"] == 0.5
     assert told["gen_ai.response.id"] == "chatcmpl-1"
     assert told["gen_ai.evaluation.explanation"].startswith(
-        "faithfulness is 0.500 (1 of 2 claims)\nnot_found: It is green."
+        "faithfulness is 0.50 (1 of 2 claims)\nnot_found: It is green."
     )
     assert (told["claimeval.hits"], told["claimeval.judged"], told["claimeval.sample"]) == (
         1,

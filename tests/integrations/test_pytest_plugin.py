@@ -95,7 +95,7 @@ def test_a_green_session_has_a_run_directory_and_costs_nothing_the_second_time(
     done.stdout.fnmatch_lines(
         [
             "answers judged: 1, calls: 2, replies from the cache: 0",
-            "faithfulness 1.000, *, n 1",
+            "faithfulness 1.00, *, n 1",
             "report: *out/report.html",
         ]
     )
@@ -117,7 +117,7 @@ def test_a_red_session_prints_the_claims_with_verdict_and_evidence(
     done.assert_outcomes(passed=1, failed=2)
     done.stdout.fnmatch_lines(
         [
-            "E       AssertionError: faithfulness is 0.500 (1 of 2 claims), not at least 0.9",
+            "E       AssertionError: faithfulness is 0.50 (1 of 2 claims), not at least 0.9",
             "E       contradicted: It is red.",
             "E           scripted: scripted",
             "E           contexts 1: The tower is 58 m high.",
@@ -158,9 +158,9 @@ def test_gates(claimeval):
     done.assert_outcomes(passed=2, failed=2)
     done.stdout.fnmatch_lines(
         [
-            "E       AssertionError: gate failed: faithfulness is 0.250 lower than in *main,"
+            "E       AssertionError: gate failed: faithfulness is 0.25 lower than in *main,"
             " more than the 0.1 allowed*",
-            "E       AssertionError: gate failed: faithfulness is 0.750, above 0.7",
+            "E       AssertionError: gate failed: faithfulness is 0.75, above 0.7",
         ]
     )
 
@@ -240,7 +240,7 @@ def test_nothing_said(claimeval):
 """
     session(pytester, TESTS + tests).stdout.fnmatch_lines(
         [
-            "faithfulness 1.000, no interval, n 1, scripted",
+            "faithfulness 1.00, no interval, n 1, scripted",
             "faithfulness undefined, no interval, n 0, local:lexical",
         ]
     )
@@ -327,7 +327,7 @@ def test_doubt(claimeval):
     )
     done.assert_outcomes(failed=1, deselected=1)
     done.stdout.fnmatch_lines(
-        ["E*faithfulness: low is 0.000, below 0.76", "faithfulness 1.000, bounds 0.00 to 1.00, n 2"]
+        ["E*faithfulness: low is 0.00, below 0.76", "faithfulness 1.00, bounds 0.00 to 1.00, n 2"]
     )
     found = {
         one.attrib["name"]: one.attrib["value"]

@@ -33,7 +33,14 @@ def main() -> int:
         "ignore::pytest.PytestAssertRewriteWarning",
     ]  # the stories import claimeval before its plugin loads
     return pytest.main(
-        ["-q", "-p", "no:cacheprovider", *imported, str(Path(__file__).parent), *chosen]
+        [
+            "-q",
+            "-p",
+            "no:cacheprovider",
+            *imported,
+            str(Path(__file__).with_name("test_recordings.py")),
+            *chosen,
+        ]
     )
 
 
