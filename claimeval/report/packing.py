@@ -158,11 +158,14 @@ def _cut(text: str, slots: Sequence[_TextSlot], literals: Literals) -> Iterator[
     matches: list[tuple[int, _TextSlot]] = []
     remaining = text
     for slot in slots:
-        start = remaining.find(slot.text)
-        while start >= 0:
-            matches.append((start, slot))
-            start = remaining.find(slot.text, start + len(slot.text))
-        remaining = remaining.replace(slot.text, "\0" * len(slot.text))  # no quoted text has a NUL
+        if slot.text not in remaining:
+            continue
+        parts = remaining.split(slot.text)
+        start = 0
+        for part in parts[:-1]:
+            matches.append((start + len(part), slot))
+            start += len(part) + len(slot.text)
+        remaining = ("\0" * len(slot.text)).join(parts)  # no quoted text has a NUL
     end = 0
     for start, slot in sorted(matches, key=lambda match: match[0]):
         if start > end:
