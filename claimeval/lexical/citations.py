@@ -23,9 +23,10 @@ These are not, because their number may be a fact:
 * a year (``[1994]``), a thousand (``[1,200]``), a bare number in round brackets (``(2)``), a name
   (``(Smith, 2020)``);
 * values in brackets after a word such as "interval" (``the interval [2, 5]``), two after one such
-  as "between" (``between [1, 5]``), or one before "million" (``[5] million``), and powers (``5
-  km²``, ``10⁶``, ``x²``);
+  as "between" (``between [1, 5]``), or one before "million" (``[5] million``), scores (``[6-4]``),
+  and powers (``5 km²``, ``10⁶``, ``x²``);
 * code: ``x[0]``, ``my_list[1]``, ``a[1:3]``, and all in backticks but a mark alone;
+* what the question, the contexts and the other brackets of the text explain (`brackets.py`);
 * a numbered document that is the topic: ``Document 3 of the treaty``, ``the limit in document 3``.
 
 Citations are only removed to compare texts, never from stored or displayed texts. `Bare` maps
@@ -45,6 +46,18 @@ from functools import cache, lru_cache
 from itertools import chain
 from typing import NamedTuple
 
+from claimeval.lexical.brackets import (
+    ANY_SOURCE,
+    BEFORE,
+    DIGITS,
+    SENTENCE_BEFORE,
+    SEVERAL,
+    WORD_AFTER,
+    CitationMark,
+    ShownTexts,
+    Sources,
+    citing,
+)
 from claimeval.lexical.words import words_of
 
 _SOURCE = (
@@ -124,7 +137,6 @@ _MARK = (
 OPENS_MARK = re.compile("[\\[［【〔〖(（⁰¹²³⁴-⁹<\\\\{^\ue200]")
 """The first character of a mark, after white space."""
 _DIGIT = re.compile(r"\d")
-_DIGITS = re.compile(r"\d+")
 
 _NUMBERED_SOURCE = rf"{_SOURCE}{_LINK}\d"
 """What a phrase names if it names no mark; few texts have one, and the patterns of phrases take
@@ -154,20 +166,26 @@ _STATEMENT = (
     r"|suggests?|adds?|claims?|reveals?)\sthat\s"
 )
 
-_BEFORE = 24
-"""Number of characters before a mark that are searched for the preceding word."""
 _WORD_BEFORE = re.compile(r"([^\W\d_]+)(?:\sof)?\W{0,2}\Z")
 _VALUES_BEFORE = re.compile(
-    r"(?:(?<![^\W_])(?:intervall?e?n?s?|ranges?|ci|vectors?|arrays?|matrix|list|tuple|set|domain"
-    r"|coordinates|iqr|rgb|percentiles|bounding box)(?:\s(?:of|is|was|are|were))?[^\w.!?…]{0,2}"
-    # "The output is [3, 5]", "A = [[1, 0], [0, 1]]", "for i in [1, 2, 3]"
-    r"|\b(?:is|are|was|were|equals?)|=\s?\[?|\bfor\s\w+\sin)\Z",
+    r"(?<![^\W_])(?:intervall?e?n?s?|ranges?|ci|vectors?|arrays?|matrix|list|tuple|set|domain"
+    r"|coordinates|iqr|rgb|percentiles|bounding box)(?:\s(?:of|is|was|are|were))?[^\w.!?…]{0,2}\Z",
     re.IGNORECASE,
 )
 """Words before brackets whose two or more numbers are values, as in `the interval [2, 5]`.
 
 One number is a citation: "the data set [1]", "a price range [2]", and so are two after the full
 stop: "She is on the list. [1, 2]". In TREC RAG 2024, 14 citations stood after such a word."""
+_IS_BEFORE = re.compile(
+    r"(?:\b(?:is|are|was|were|equals?)|=\s?\[?|\bfor\s\w+\sin)\Z", re.IGNORECASE
+)
+"""What brackets with values complete: "The output is [3, 5]", "A = [[1, 0], [0, 1]]", "for i in [1,
+2, 3]"."""
+_CALL_BEFORE = re.compile(r"\w[(\[]\Z")
+_CALLED = re.compile(r"\w[._]\w+\Z")
+"""A name that only code has, before round brackets."""
+_ONE_BRACKET = re.compile(r"\[[^\[\]]*\]")
+_JOINED = re.compile(r"\s(?:and|or|to)")
 _CLAUSE_BEGINS = re.compile(r"(?:\A|[.!?;:\n\"“(]|\b(?:and|but|while|that))\s*\Z", re.IGNORECASE)
 _BEFORE_PAIR = re.compile(
     r"(?:\b(?:between|within)|(?<!taken )(?<!drawn )(?<!adapted )(?<!cited )(?<!quoted"
@@ -182,8 +200,6 @@ _BEFORE_PAIR = re.compile(
 )
 """Words before brackets whose two numbers are values, as in `from [1, 5]`."""
 _PAIR = re.compile(r"\[\d{1,3}(?:\s?[,;–-]\s?|\s(?:and|to)\s)\d{1,3}\]")
-_SEVERAL = re.compile(r"[,;]?\s?[\[［]\s?\d{1,3}(?:\s?[,;–-]\s?\d{1,3}){1,19}\s?[\]］]")
-"""Two or more numbers in one pair of brackets."""
 _SCALE_AFTER = re.compile(
     r"\s?(?:(?:hundred|thousand|million|billion|trillion|percent|per cent)\b|[%‰°])"
 )
@@ -196,9 +212,18 @@ and after @ stands the name of an account."""
 _SLICE = re.compile(r"\[\d*:\d*\]")
 _CODE = re.compile(r"```.*?(?:```|\Z)|`([^`\n]+)`", re.DOTALL)
 _NO_CODE = re.compile(r"[\W\d]*")
-_TOKEN_BEFORE = re.compile(r"[\w.'’-]+\s?\Z")
-_VALUE_BEFORE = re.compile(r"(?<![\w.,])(\d+(?:\.\d+)?)\s?\Z")
-_WORD_AFTER = re.compile(r"\s[^\W_]+")
+_ENDS_CLAUSE = re.compile(r"\s*(?:[.,;:!?…。\n]|\Z)")
+_SAME_SENTENCE = 300
+"""Number of characters in which a sentence with two brackets is looked for."""
+_ENDS_SENTENCE = re.compile(r"[.!?…][\"”’)]?(?:\s|\[)|[。\n]")
+_RANGES = re.compile(r"(\d{1,3})\s?[–:-]\s?(\d{1,3})(\s?[–:-]\s?\d)?")
+"""Ranges of sources if they rise and have two ends: `[1-3]`, but not the score `[6-4]`."""
+_ONLY_NUMBERS = re.compile(r"\[[\d\s,;:–-]+\]")
+_OPENING_QUOTE = re.compile(r"(?:[“„«‘]|(?:(?<=[\s(:])|\A)\")\Z")
+_COMPOUND_AFTER = re.compile(r"[-‐‑][a-z]")
+"""What no mark is part of: "a [1,5]-hydride shift"."""
+_PATH_BEFORE = re.compile(r"(?:\]/|\{)\w+\Z")
+_PATH_AFTER = re.compile(r"/[a-z]")
 _OPERATION_AFTER = re.compile(
     r"\s?(?:[=!<>]=|[+-]=)\s?\S|\s[=+*/%<>]\s[\w\"'(]|=[\w\"']|\.[a-z_]\w*\(|\("
 )
@@ -255,16 +280,31 @@ def _citing(text: str, marks: Sequence[re.Match[str]]) -> list[tuple[int, int]]:
     """Return the spans of the marks that cite, which code, values and powers do not."""
     code = _code(text) if marks and "`" in text else []
     indexes = _indexes(text, marks)
+    others = _OtherMarks.of(text, marks)
     spans: list[tuple[int, int]] = []
+    last_value = 0
     for mark in marks:
         start, end = mark.span()
+        if _is_joined(text, mark, last_value):
+            last_value = end
+            continue
         if any(low <= start < high for low, high in code) or start in indexes:
             continue
         if "square" in mark.re.groupindex:
-            start = _citation_start(text, mark)
+            start = end if _is_argument(text, mark) else _citation_start(text, mark, others)
         if start < end:
             spans.append((start, end))
+        else:
+            last_value = end
     return spans
+
+
+def _is_joined(text: str, mark: re.Match[str], last_value: int) -> bool:
+    """Return whether brackets with several numbers are the second of a pair of values, as in
+    `from [1, 1] to [4, 5]`."""
+    if last_value == 0 or not SEVERAL.fullmatch(mark[0].strip()):
+        return False
+    return _JOINED.fullmatch(text, last_value, mark.start()) is not None
 
 
 def _indexes(text: str, marks: Sequence[re.Match[str]]) -> set[int]:
@@ -279,17 +319,83 @@ def _indexes(text: str, marks: Sequence[re.Match[str]]) -> set[int]:
             continue
         start, end = mark.span()
         is_spaced = mark.start("square") > start
-        low = max(0, start - _BEFORE)
+        low = max(0, start - BEFORE)
         operation = _OPERATION_AFTER.match(text, end) or _OPERATION_BEFORE.search(text, low, start)
         if is_spaced or not _NAME_BEFORE.search(text, low, start):
             others.add(is_spaced)
         elif operation:
             operands.add(start)
-        elif _WORD_AFTER.match(text, end):
+        elif WORD_AFTER.match(text, end):
             attached.add(start)
         else:
             others.add(False)
     return operands | attached if others == {True} else operands
+
+
+class _OtherMarks(NamedTuple):
+    """Where marks begin of which the others in a text say something."""
+
+    reordered: Container[int]
+    alone: Container[int]
+
+    @classmethod
+    def of(cls, text: str, marks: Sequence[re.Match[str]]) -> _OtherMarks:
+        ends: set[int] = set()
+        for mark in marks:
+            if _ENDS_CLAUSE.match(text, mark.end()):
+                ends.add(mark.start())
+        # A text that ends one clause with a mark may do so with another.
+        citing_ends = ends if len(ends) > 1 else set[int]()
+        reordered = _in_another_order(text, marks) - citing_ends
+        return cls(reordered, _alone_at_an_end(marks, citing_ends))
+
+
+def _in_another_order(text: str, marks: Sequence[re.Match[str]]) -> set[int]:
+    """Return where marks begin whose numbers stand in another order in the same sentence, as in
+    `[3, 1, 2] becomes [1, 2, 3]`."""
+    found: set[int] = set()
+    before: dict[frozenset[str], tuple[re.Match[str], list[str]]] = {}
+    for mark in marks:
+        square = mark["square"] if "square" in mark.re.groupindex else None
+        if square is None or not SEVERAL.fullmatch(square):
+            continue
+        start = mark.start("square")
+        if SENTENCE_BEFORE.search(text, max(0, start - BEFORE), start):
+            continue  # it belongs to the sentence before
+        numbers = DIGITS.findall(square)
+        first, earlier = before.get(frozenset(numbers), (mark, numbers))
+        is_near = start - first.end() <= _SAME_SENTENCE
+        if earlier != numbers and is_near and not _ENDS_SENTENCE.search(text, first.end(), start):
+            found |= {first.start(), mark.start()}
+        before[frozenset(numbers)] = (mark, numbers)
+    return found
+
+
+def _alone_at_an_end(marks: Sequence[re.Match[str]], ends: Container[int]) -> set[int]:
+    """Return where marks begin that end a clause without another one, in a text that has marks at
+    the ends of other clauses too: there `It has a long list [1, 2].` cites."""
+    found: set[int] = set()
+    follows_an_end = True
+    for mark in marks:
+        is_end = mark.start() in ends
+        if is_end and follows_an_end:
+            found.add(mark.start())
+        follows_an_end = is_end
+    return found
+
+
+def _is_argument(text: str, mark: re.Match[str]) -> bool:
+    """Return whether a bracket in round brackets is the list in a call, as in `sorted([3, 1])`."""
+    start, end = mark.span()
+    before = text[max(0, start - BEFORE) : start]
+    if text[start] != "(" or not before[-1:].isalnum():
+        return False
+    brackets = _ONE_BRACKET.findall(mark[0])
+    if not any(map(SEVERAL.fullmatch, brackets)):
+        return False
+    if _CALLED.search(before):
+        return True
+    return not _ENDS_CLAUSE.match(text, end)
 
 
 def _merged(spans: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
@@ -321,7 +427,7 @@ _BRACKETED_IDS = (
 def _spans_to_remove(text: str) -> tuple[tuple[int, int], ...]:
     """Return the spans of citations, and of brackets that hold only what looks like the id of a
     document: nothing that a document says stands in such brackets, whether or not they cite."""
-    spans = citation_spans(text)
+    spans = _without_intervals(text, citation_spans(text))
     if "[" not in text and "(" not in text:
         return spans
     named = [
@@ -332,12 +438,30 @@ def _spans_to_remove(text: str) -> tuple[tuple[int, int], ...]:
     return _merged([*spans, *named]) if named else spans
 
 
+def _without_intervals(
+    text: str, spans: tuple[tuple[int, int], ...]
+) -> tuple[tuple[int, int], ...]:
+    """Return the spans that are no ends of an interval around the number before them."""
+    if "[" not in text:
+        return spans
+    kept: list[tuple[int, int]] = []
+    found: list[CitationMark] = []
+    for start, end in spans:
+        written = text[start:end].lstrip()
+        found.append(CitationMark(end - len(written), end, ()))
+    ends = {mark.end for mark in citing(text, found, ANY_SOURCE, None)}
+    for span in spans:
+        if span[1] in ends:
+            kept.append(span)
+    return tuple(kept)
+
+
 def _is_code(text: str, match: re.Match[str]) -> bool:
     """Return whether brackets follow a name as in code, as in `read(my_file.txt)` and `x[a_b]`, or
     stand in backticks."""
     start = match.start()
     attached = not match[0][0].isspace() and (text[start - 1 : start].isalnum())
-    if attached and ("(" in match[0] or _IDENTIFIER.search(text, max(0, start - _BEFORE), start)):
+    if attached and ("(" in match[0] or _IDENTIFIER.search(text, max(0, start - BEFORE), start)):
         return True
     return "`" in text and any(low <= start < high for low, high in _code(text))
 
@@ -384,60 +508,140 @@ def _code(text: str) -> list[tuple[int, int]]:
     ]
 
 
-def _citation_start(text: str, mark: re.Match[str]) -> int:
+def _citation_start(text: str, mark: re.Match[str], others: _OtherMarks) -> int:
     """Return where the citation in a match begins: after the values in brackets before it, as in
     `the interval [2, 5] [1]`; at its end if all of it is values."""
     if mark["square"]:
-        return _start_in_brackets(text, mark)
+        return _start_in_brackets(text, mark, others)
     is_fact = False
     if mark["raised"] is not None:
         is_fact = _is_power(text, mark)
     elif mark["braced"] is not None:
         # `{1}` is a set after "set" or "=", and what follows a command of LaTeX
-        before = text[max(0, mark.start() - _BEFORE) : mark.start()]
+        before = text[max(0, mark.start() - BEFORE) : mark.start()]
         is_fact = before[-1:] in "=\\_^" or _VALUES_BEFORE.search(before) is not None
     return mark.end() if is_fact else mark.start()
 
 
-def _start_in_brackets(text: str, mark: re.Match[str]) -> int:
+def _start_in_brackets(text: str, mark: re.Match[str], others: _OtherMarks) -> int:
     """Return where the citation in a row of square brackets begins; at its end if it has none."""
-    before = text[max(0, mark.start() - _BEFORE) : mark.start()]
-    square = mark["square"]
-    first = mark.start("square")
+    start = mark.start()
+    before = text[max(0, start - BEFORE) : start]
+    first, end = mark.span("square")
+    is_attached = start == first and before[-1:].isalnum()
+    if text[first] == "[":
+        if is_attached and _is_index(mark["square"], before):
+            return _end_of_indexes(text, mark)
+        if is_attached and _is_in_a_path(text, end, before):
+            return mark.end()
+        if not is_attached and _is_part_of_a_word(text, mark, before):
+            return end
+    if start in others.reordered:
+        return _end_of_values(text, mark)
+    if _are_values(text, mark, before, is_alone=start in others.alone):
+        return _end_of_values(text, mark)
+    if not is_attached and _is_amount(text, mark, before):
+        return _end_of_values(text, mark)
+    return start
+
+
+def _is_index(square: str, before: str) -> bool:
+    """Return whether a bracket that is attached to a word is an index of code, or a slice.
+
+    A word alone may be cited: "the data[3] show a fall".
+    """
+    if _SLICE.fullmatch(square):
+        return True
+    return _IDENTIFIER.search(before) is not None
+
+
+def _end_of_indexes(text: str, mark: re.Match[str]) -> int:
+    """Return where the indexes of a name end, as in `x[0][1]`."""
     end = mark.end("square")
-    is_attached = mark.start() == first and before[-1:].isalnum()
-    is_code = square[0] == "[" and (_IDENTIFIER.search(before) or _SLICE.fullmatch(square))
-    if is_attached and is_code:
-        return mark.end()  # code, with all its indices: x[0][1]
-    if not _are_values(text, mark, before, is_attached=is_attached):
-        return mark.start()
-    while (more := _SEVERAL.match(text, end)) and more.end() <= mark.end():
-        end = more.end()  # the intervals [1, 2], [3, 4]
+    while end < mark.end() and text[end] == "[":
+        end = text.index("]", end) + 1
     return end
 
 
-def _are_values(text: str, mark: re.Match[str], before: str, *, is_attached: bool) -> bool:
-    """Return whether the first numbers in square brackets are values, as in `the interval [2, 5]`,
-    `between [1, 5]` and `[5] million`."""
+def _end_of_values(text: str, mark: re.Match[str]) -> int:
+    """Return where the values end in a row of brackets, as in `the intervals [1, 2], [3, 4]`."""
+    end = mark.end("square")
+    while more := SEVERAL.match(text, end):
+        if more.end() > mark.end():
+            break
+        # "It is continuous on [1, 3] [4, 5]." cites, "The vectors [1, 2] [3, 4] span it" does not.
+        if text[end] not in ",;" and _ENDS_CLAUSE.match(text, more.end()):
+            break
+        end = more.end()
+    return end
+
+
+def _is_in_a_path(text: str, end: int, before: str) -> bool:
+    """Return whether a bracket is part of a path or a name, as in `//div[2]/a[1]` and
+    `${names[2]}`."""
+    if _PATH_AFTER.match(text, end):
+        return True
+    return _PATH_BEFORE.search(before) is not None
+
+
+def _is_part_of_a_word(text: str, mark: re.Match[str], before: str) -> bool:
+    """Return whether brackets are part of a name or a key, as in `[1,5]-hydride` and `[Ctrl]+[1]`,
+    or begin a quotation: `“[3] And God said”`."""
+    first, end = mark.span("square")
+    if mark.start() == first:
+        if before.endswith("]+"):
+            return True
+        if _OPENING_QUOTE.search(before) and WORD_AFTER.match(text, end):
+            return True
+    if end < mark.end():
+        return False
+    return _COMPOUND_AFTER.match(text, end) is not None
+
+
+def _are_values(text: str, mark: re.Match[str], before: str, *, is_alone: bool) -> bool:
+    """Return whether the first numbers in square brackets are values, as in `the interval [2,
+    5]`."""
     end = mark.end("square")
     # "She lived from [19]56 on."
     if end == mark.end() and text[end : end + 1].isdecimal():
         return True
-    if several := _SEVERAL.match(text, mark.start("square")):
-        numbers = _DIGITS.findall(several[0])
-        # Nobody cites a source twice in one pair of brackets: "red is [255, 0, 0]".
-        if _VALUES_BEFORE.search(before) or len(set(numbers)) < len(numbers):
-            return True
-    if is_attached:
+    if _falls(mark["square"]):
+        return True
+    several = SEVERAL.match(text, mark.start("square"))
+    if several is None:
         return False
+    numbers = DIGITS.findall(several[0])
+    # Nobody cites a source twice in one pair of brackets: "red is [255, 0, 0]".
+    if len(set(numbers)) < len(numbers):
+        return True
+    # "It is [1, 2]." says nothing without its values, and "It has a list [1, 2]." does.
+    if _VALUES_BEFORE.search(before) and not is_alone:
+        return True
+    return bool(_IS_BEFORE.search(before) or _CALL_BEFORE.search(before))
+
+
+def _is_amount(text: str, mark: re.Match[str], before: str) -> bool:
+    """Return whether numbers in square brackets are values, as in `between [1, 5]` and `[5]
+    million`."""
     if _PAIR.fullmatch(mark["square"]) and _BEFORE_PAIR.search(before):
         return True
-    return end == mark.end() and _SCALE_AFTER.match(text, end) is not None
+    end = mark.end("square")
+    if end < mark.end():
+        return False
+    return _SCALE_AFTER.match(text, end) is not None
+
+
+def _falls(bracket: str) -> bool:
+    """Return whether a bracket has a range that no list of sources has, as in the score `[6-4]`."""
+    if not _ONLY_NUMBERS.fullmatch(bracket):
+        return False
+    ranges = _RANGES.finditer(bracket)
+    return any(one[3] or int(one[1]) >= int(one[2]) for one in ranges)
 
 
 def _is_power(text: str, mark: re.Match[str]) -> bool:
     """Return whether a raised number is a power or part of a formula, as in `5 km²` and `10⁶`."""
-    before = text[max(0, mark.start() - _BEFORE) : mark.start()]
+    before = text[max(0, mark.start() - BEFORE) : mark.start()]
     if before[-1:] in tuple("-−–⁻"):
         return True  # a unit such as kg m -²
     if "[" in mark[0] or before[-1:] == "%" or _YEAR.search(before):
@@ -456,7 +660,7 @@ def _attribution(text: str, match: re.Match[str]) -> tuple[int, int] | None:
     """Return the span to remove for a phrase that names a source; None if the phrase only gives a
     location."""
     start, end = match.span()
-    begins = _CLAUSE_BEGINS.search(text, max(0, start - _BEFORE), start) is not None
+    begins = _CLAUSE_BEGINS.search(text, max(0, start - BEFORE), start) is not None
     # "In document 3, it is five" names a source; "the limit in document 3 is five" is about that
     # document.
     if (match["in"] or match["no_comma"]) and not begins:
@@ -524,15 +728,6 @@ def masked(text: str) -> str:
     return "".join([*parts, text[at:]])
 
 
-class CitationMark(NamedTuple):
-    """One citation in a text: `text[start:end]`."""
-
-    start: int
-    end: int
-    names: tuple[str, ...]
-    """What it cites, each once: numbers without leading zeros, and names as written."""
-
-
 _PIECE = (
     r"[\[［【〔〖]{1,2}(?P<square>[^\[\]［］【】〔〕〖〗]*)[\]］】〕〗]{1,2}"
     r"(?:\((?P<address>https?:[^()\s]*|www\.[^()\s]*|[#/][^()\s]*)\))?"
@@ -548,7 +743,6 @@ _TITLED = (
     r"\(\s?<?(?!mailto:|tel:|#)([^()\s<>]{1,500})>?(?:\s\"[^\"\n]{0,100}\")?\s?\)"
 )
 _BARE = r"[\[(]([^\[\]()\n]{1,100})[\])](?!\()"
-_ENDS_CLAUSE = re.compile(r"\s*(?:[.,;:!?…。\n]|\Z)")
 _KIND_OF_NAME = rf"\A(?:@|(?:ids?|{_SOURCE})\s?[:：]\s?|{_SOURCE}\s(?!\d))"
 """What stands before the name of a document in brackets, as in `[doc: kb_7]` and `[@kb_7]`."""
 _OPENING_WORDS = (
@@ -571,7 +765,12 @@ _FOOTNOTE = r"^[ \t]*\[\^?([\w-]{1,20})\]:[ \t]*(\S[^\n]*)$"
 
 
 def marks(
-    text: str, known: Collection[str] = (), count: int = 999, shown: Sequence[str] = ()
+    text: str,
+    known: Collection[str] = (),
+    count: int = ANY_SOURCE.last,
+    shown: ShownTexts | None = None,
+    *,
+    first: int = ANY_SOURCE.first,
 ) -> tuple[CitationMark, ...]:
     """Return the citations of a text in order, without those in a list of sources below it.
 
@@ -580,10 +779,9 @@ def marks(
         known: The names of documents, as `name_key` writes them: ids, titles and addresses. They
             come before numbers, and are marks in plain brackets too, as in `[kb_policy_7]`; so are
             ids that differ only in their numbers.
-        count: Number of sources that can be cited by number; `¹²` are two marks if there are fewer
-            than 12.
-        shown: The question and the contexts: brackets that stand in them after the same word are
-            quoted from there, as in "Press [1] to start".
+        count: The highest number of a source; `¹²` are two marks if there are fewer than 12.
+        shown: What the text may quote brackets from, as in "Press [1] to start".
+        first: The lowest number of a source.
     """
     if not OPENS_MARK.search(text) and not _DIGIT.search(text):
         return ()
@@ -603,55 +801,7 @@ def marks(
             found.append(CitationMark(start, end, cited))
             taken[start:end] = b"\1" * (end - start)
     found.sort()
-    return tuple(_citing_the_sample(text, found, count, shown))
-
-
-def _citing_the_sample(
-    text: str, found: Sequence[CitationMark], count: int, shown: Sequence[str]
-) -> Iterator[CitationMark]:
-    """Yield the marks that the question, the contexts and the other marks do not explain."""
-    quotable = [" ".join(one.casefold().split()) for one in shown if "[" in one]
-    for mark in found:
-        is_value = _SEVERAL.fullmatch(text[mark.start : mark.end]) and _is_out_of_range(
-            text, mark, found, count
-        )
-        if not is_value and not _is_quoted(text, mark, quotable):
-            yield mark
-
-
-def _is_quoted(text: str, mark: CitationMark, shown: Sequence[str]) -> bool:
-    """Return whether a bracket stands in a shown text as it does here: after the same word and, if
-    it may be one of that text's own citations, before the same word too."""
-    word = _TOKEN_BEFORE.search(text, max(0, mark.start - _BEFORE), mark.start)
-    bracket = text[mark.start : mark.end]
-    if word is None or bracket[0] != "[":
-        return False
-    quoted = f"{word[0]}{bracket}"
-    # Of a bracket at the end of a clause, `It opened in 1902 [1].`, a model writes the same.
-    if word[0][-1].isspace() and not _SEVERAL.fullmatch(bracket):
-        after = _WORD_AFTER.match(text, mark.end)
-        if after is None:
-            return False
-        quoted += after[0]
-    whole = re.compile(rf"(?<!\w){re.escape(' '.join(quoted.casefold().split()))}")
-    return any(whole.search(one) for one in shown)
-
-
-def _is_out_of_range(
-    text: str, mark: CitationMark, others: Sequence[CitationMark], count: int
-) -> bool:
-    """Return whether several numbers in a bracket are values because there are not so many sources,
-    and it stands within a clause while every other mark has a source, as in `Ages [18, 65] were
-    studied [1]`, or after a number between them, as in `20 [15, 25]`."""
-    numbers = [int(number) for number in _DIGITS.findall(text[mark.start : mark.end])]
-    if min(numbers) <= count:
-        return False
-    value = _VALUE_BEFORE.search(text, max(0, mark.start - _BEFORE), mark.start)
-    if value and numbers[0] < float(value[1]) < numbers[-1]:
-        return True
-    rest = {*chain.from_iterable(other.names for other in others)} - {*mark.names}
-    sources = {*map(str, range(count + 1))}
-    return bool(rest) and rest <= sources and _WORD_AFTER.match(text, mark.end) is not None
+    return tuple(citing(text, found, Sources(first, count), shown))
 
 
 def _marks_by_form(

@@ -16,6 +16,7 @@ from functools import lru_cache
 from itertools import chain
 from typing import Literal, NamedTuple
 
+from claimeval.lexical.brackets import ShownTexts
 from claimeval.lexical.citations import absent_sources, marks, masked, name_key
 from claimeval.lexical.sentences import Span, sentences
 from claimeval.metrics.formulas import (
@@ -115,7 +116,8 @@ def of(sample: Sample, spans: Sequence[Span] | None = None) -> list[Citation]:
     ranks = names_of(contexts)
     numbers = numbers_of(sample)
     highest = max(len(sources or contexts), *map(int, numbers)) if numbers else len(sources)
-    found = marks(answer, ranks, highest, shown(sample))
+    lowest = min([1, *map(int, numbers)])
+    found = marks(answer, ranks, highest, shown(sample), first=lowest)
     if not found:
         return []
     text = masked(answer)
@@ -136,9 +138,14 @@ def of(sample: Sample, spans: Sequence[Span] | None = None) -> list[Citation]:
     return citations
 
 
-def shown(sample: Sample) -> tuple[str, ...]:
-    """Return the texts of a sample that its answer may quote brackets from."""
-    return (sample.full_question, *(context.text for context in sample.contexts or ()))
+def shown(sample: Sample) -> ShownTexts:
+    """Return what the answer of a sample may quote brackets from: what users asked, and the
+    contexts. Earlier answers have marks of their own, which the next one may repeat."""
+    asked = [turn.content for turn in sample.history if turn.role == "user"]
+    return ShownTexts(
+        "\n".join([*asked, sample.question]),
+        tuple([context.text for context in sample.contexts or ()]),
+    )
 
 
 class _Names(NamedTuple):

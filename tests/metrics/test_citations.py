@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import pytest
 
-from claimeval.metrics.citations import Unread, cited_contexts, of
+from claimeval.metrics.citations import Cited, Unread, cited_contexts, of
 from claimeval.metrics.derived import DERIVED, GROUPS, WITH_DOCUMENTS, scores
 from claimeval.metrics.formulas import Matrix
 from claimeval.types.records import (
@@ -24,6 +24,7 @@ from claimeval.types.records import (
     Sample,
     SampleResult,
     Score,
+    Turn,
 )
 from tests.metrics.matrices import assessment
 
@@ -423,24 +424,85 @@ def test_marks_of_cohere_and_chatgpt_count_from_0() -> None:
 
 
 BRACKETS = Path(__file__).with_name("brackets.txt").read_text(encoding="utf-8").splitlines()
-"""Answers, the numbers that they cite, and what one of their five contexts says, parted by ‖."""
+"""Answers, the numbers that they cite, and what one of their contexts says, parted by ‖. A row with
+a question has ten contexts, other rows have five."""
+ABOUT = (
+    "rivers",
+    "towns",
+    "ships",
+    "trade",
+    "kings",
+    "farms",
+    "schools",
+    "roads",
+    "bread",
+    "hills",
+)
 
 
 @pytest.mark.parametrize("row", BRACKETS)
 def test_brackets_that_quote_index_or_count_are_no_citations(row: str) -> None:
-    answer, names, shown = (part.strip().replace("⏎", "\n") for part in row.split("‖"))
-    texts = [
-        "About rivers.",
-        "About towns.",
-        "About ships.",
-        "About trade.",
-        shown or "About kings.",
+    answer, names, shown, *asked = (part.strip().replace("⏎", "\n") for part in row.split("‖"))
+    texts = [f"About {subject}." for subject in ABOUT[: 10 if asked else 5]]
+    sample = bracketed(answer, [*texts[:4], shown or texts[4], *texts[5:]], *asked)
+    cited = [(int(name),) if int(name) <= len(texts) else name for name in names.split()]
+    assert numbers_cited(sample) == cited, answer
+
+
+def bracketed(answer: str, texts: Sequence[str], question: str = "What is known?") -> Sample:
+    contexts = tuple(Document(id=f"page-{text}", text=text) for text in texts)
+    return Sample(id="1", question=question, answer=answer, contexts=contexts)
+
+
+def numbers_cited(sample: Sample) -> list[Cited]:
+    return [name for citation in of(sample) for name in citation.cited]
+
+
+def test_values_among_marks_are_told_by_the_sources_that_there_are() -> None:
+    """In 500 answers, the marks at the ends of clauses are read, and no interval, index from 0,
+    score or list in another order is."""
+    draw = random.Random(51)
+    for _ in range(500):
+        count = draw.randint(3, 12)
+        texts, expected = [], []
+        for n in range(draw.randint(2, 5)):
+            cited = draw.sample(range(1, count + 1), draw.randint(1, 3))
+            low = draw.randint(1, 400)
+            value = draw.choice(
+                [
+                    f"The groups [{count + low}, {count + low + 30}] of town {n} grew",
+                    f"The rest of town {n} lay at {low + 2} [{low}, {low + 5}] and fell",
+                    f"The town {n} won [{low + 4}-{low}] at home",
+                    f"The order [{count}, 1, 2] of town {n} became [1, 2, {count}] then",
+                    f"The town {n} reads dp[0] and dp[{low}] first",
+                    f"The town {n} grew",
+                ]
+            )
+            # two intervals, since one bracket after a number may be a mark
+            if " lay at " in value:
+                value += f" by {low + 7} [{low + 6}, {low + 9}] points"
+            texts.append(f"{value} [{', '.join(map(str, cited))}].")
+            expected += [(number,) for number in cited]
+        sample = bracketed(" ".join(texts), [f"About {n}." for n in range(count)])
+        assert numbers_cited(sample) == expected, sample.answer
+
+
+def test_an_earlier_answer_may_have_the_same_marks() -> None:
+    """Of an earlier turn, a question is quoted from, but no answer."""
+    turns = [
+        Turn(role="user", content="Where is [7, 8] on the plan?"),
+        Turn(role="assistant", content="The mill is old [1, 2]."),
     ]
-    sample = Sample(
-        id="1",
-        question="What is known?",
-        answer=answer,
-        contexts=tuple(Document(id=f"page-{text}", text=text) for text in texts),
-    )
-    cited = [name for citation in of(sample) for name in citation.cited]
-    assert cited == [(int(name),) for name in names.split()], answer
+    sample = bracketed(
+        "The mill is old [1, 2]. The cell [7, 8] is there.",
+        [f"About {n}." for n in range(9)],
+    ).model_copy(update={"history": tuple(turns)})
+    assert numbers_cited(sample) == [(1,), (2,)]
+
+
+def test_numbers_that_no_context_has_are_values_within_a_clause_alone() -> None:
+    """At the end of a clause, they are a citation that names nothing."""
+    texts = [f"About {n}." for n in range(5)]
+    assert numbers_cited(bracketed("Ages [18, 65] were studied.", texts)) == []
+    assert numbers_cited(bracketed("Ages were studied [18, 65].", texts)) == ["18", "65"]
+    assert numbers_cited(bracketed("Ages [18] were studied.", texts)) == ["18"]

@@ -35,7 +35,10 @@ NO_GRADE: Reason = "unparsable"
 """The reason for a verdict whose label is not on the panel's scale."""
 
 EQUAL = 1e-9
-"""Totals that differ by less are equal."""
+"""Means that differ by less are equal."""
+ROUNDING = 1e-12
+"""Totals that differ by less than this share are equal: those of weights that are written as .1, .2
+and .3 do, and small weights count as much as others with the same ratio."""
 
 
 class Ballot(NamedTuple):
@@ -148,7 +151,7 @@ def representative(alike: Sequence[str], panel: Panel) -> str:
 
 def _largest(totals: Mapping[T, float]) -> list[T]:
     largest = max(totals.values())
-    return [key for key, total in totals.items() if total >= largest - EQUAL]
+    return [key for key, total in totals.items() if total >= largest * (1 - ROUNDING)]
 
 
 class VoteRule(NamedTuple):

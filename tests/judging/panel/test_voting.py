@@ -151,6 +151,14 @@ def test_weights_decide() -> None:
     assert vote("+0-", vote="weighted", weights={"a": 2.0, "b": 1.2, "c": 0.9}).label == "not_found"
 
 
+@pytest.mark.parametrize("unit", [1e-12, 1.0, 1e12])
+def test_weights_decide_by_their_ratio(unit: float) -> None:
+    """0.1 + 0.2 and 0.3 are a tie, and 2 against 1 is none, whatever the weights are counted in."""
+    tied = {"a": 0.1 * unit, "b": 0.2 * unit, "c": 0.3 * unit}
+    assert vote("++0", vote="weighted", weights=tied).unassessed == "tie"
+    assert vote("+0", vote="weighted", weights={"a": 2 * unit, "b": unit}).label == "supported"
+
+
 def test_a_weighted_vote_never_has_a_label_that_no_judge_gave() -> None:
     """With weights of 0, `contradicted` would have as much weight as `not_found`."""
     nothing = {"a": 0.0, "b": 0.0, "c": 0.0}
