@@ -27,7 +27,6 @@ from claimeval.api.jobs import (
     parse_specs,
     run_prepared,
 )
-from claimeval.api.report import check_report, read_report, say_what_is_sent
 from claimeval.api.run import Run
 from claimeval.data.mapping import MappingSpec, Turns
 from claimeval.data.reading import parse_references
@@ -44,14 +43,13 @@ from claimeval.evaluation.claims import (
     with_questions,
 )
 from claimeval.evaluation.job import Reiterable
-from claimeval.evaluation.reports import ReportJob, report_of
 from claimeval.metrics.derived import MetricSelection, select_metrics
 from claimeval.metrics.rows import SUPPORT, metric_names
 from claimeval.runs.jobs import Prepared
 from claimeval.types.gates import Gates
 from claimeval.types.options import PanelOptions, RunOptions
 from claimeval.types.questions import Quotes, Reasons
-from claimeval.types.records import References
+from claimeval.types.records import References, is_report
 from claimeval.types.requests import ClaimsPerCall
 
 if TYPE_CHECKING:
@@ -208,6 +206,8 @@ async def ascore(
     """
     read = Read(mapping, limit, skip_malformed, group, turns, answer_reasoning, sheet)
     if sources is not None:
+        from claimeval.api.report import read_report
+
         data = read_report(data, sources, source_names=source_names)
         metrics = metrics or "citations"
     samples = samples_of(data, read, references=parse_references(references))
@@ -223,7 +223,9 @@ async def ascore(
         cluster=read.cluster(options),
     )
     prepared = _prepare(samples, data, read, requested, options)
-    if isinstance(prepared.job, ReportJob):
+    if _are_reports(samples):
+        from claimeval.api.report import say_what_is_sent
+
         await say_what_is_sent(prepared, options)
     return await run_prepared(prepared, out=out, overwrite=overwrite, options=options, gates=gates)
 
@@ -270,14 +272,21 @@ def _prepare(
     job, without_question = with_questions(replace(job, remarks=remarks), found)
     job = with_numbering(job, examination, read.parsed.numbering)
     job.check_families(found.generators)
-    if any(report_of(sample) for sample in islice(samples, 1)):
-        job = ReportJob.of(job)
-        check_report(job)
+    if _are_reports(samples):
+        from claimeval.api.report import job_of_report
+
+        job = job_of_report(job)
     lacks = [
         f"{missing}: counted as missing_input in {', '.join(names)}"
         for missing, names in incomplete(found, chosen.rows).items()
     ]
     return examination.prepared(job, [*lacks, *without_question])
+
+
+def _are_reports(samples: Samples) -> bool:
+    """Return whether these are cited reports, whose claims are judged against passages. What does
+    that is imported then only."""
+    return any(is_report(sample) for sample in islice(samples, 1))
 
 
 @with_hints

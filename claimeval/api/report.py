@@ -7,12 +7,13 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from claimeval.api.hints import with_hints
+from claimeval.evaluation.claims import ClaimsJob
 from claimeval.evaluation.reports import ReportJob
 from claimeval.runs.jobs import Prepared
 from claimeval.types.errors import UsageError
 from claimeval.types.options import RunOptions
 from claimeval.types.paths import expanded
-from claimeval.types.records import Sample
+from claimeval.types.records import REPORT, Sample
 from claimeval.types.requests import Judge
 
 logger = logging.getLogger("claimeval")
@@ -58,13 +59,14 @@ def read_report(
         )
     names = None if source_names is None else expanded(source_names)
     sample = reports.read_report(expanded(report), expanded(sources), names)
-    found = reports.SourceFindings.model_validate(sample.metadata[reports.METADATA])
+    found = reports.SourceFindings.model_validate(sample.metadata[REPORT])
     logger.info("%s", found.in_words)
     return sample
 
 
-def check_report(job: ReportJob) -> None:
-    """Raise UsageError for metrics that the passages of cited sources cannot give."""
+def job_of_report(job: ClaimsJob) -> ReportJob:
+    """Return the job of a report with the settings of a claims job; UsageError for metrics that the
+    passages of cited sources cannot give."""
     others = [
         row.name for row in job.metrics if (row.claims_of, row.against) != ("answer", "contexts")
     ]
@@ -72,6 +74,7 @@ def check_report(job: ReportJob) -> None:
         raise UsageError(
             f"a cited report has no {others[0]}; it has the metrics of citations and faithfulness"
         )
+    return ReportJob.of(job)
 
 
 async def say_what_is_sent(prepared: Prepared, options: RunOptions) -> None:

@@ -28,9 +28,8 @@ from claimeval.data.source_files import (
 from claimeval.lexical.citations import marks, name_key
 from claimeval.lexical.words import is_unspaced_script
 from claimeval.types.errors import DataError, UsageError
-from claimeval.types.records import Document, Record, Sample
+from claimeval.types.records import REPORT, Document, Record, Sample
 
-METADATA = "report"
 _TITLE = re.compile(r"(?m)^#\s+(.+)$")
 LEAST_TITLE = 12
 """Characters of a title that is looked for in the entries of a list: a short one is in many. A
@@ -115,7 +114,7 @@ def read_report(report: Path, folder: Path, names: Path | None = None) -> Sample
         answer=listed.body.strip(),
         contexts=[_context(source, ids) for source in sources],
         sources=_places(found, used, listed, ids),
-        metadata={METADATA: findings.model_dump(mode="json")},
+        metadata={REPORT: findings.model_dump(mode="json")},
     )
 
 

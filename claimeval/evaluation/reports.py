@@ -7,7 +7,7 @@ cost a hundred times as much as the passages that are near to the claims.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields
 from itertools import chain
 
@@ -53,8 +53,6 @@ SENTENCES = 5
 """Sentences of a passage."""
 MOST_WORDS = 250
 """Words of a passage, of texts without sentences, such as tables."""
-REPORT = "report"
-"""The metadata of a report: its file, and what is known of its sources without a call."""
 
 
 @dataclass(frozen=True)
@@ -299,12 +297,6 @@ def sentence_claims(sample: Sample) -> tuple[Claim, ...]:
                 Claim(id=name, of="answer", text=text, sentences=(number,), grounding="ids_only")
             )
     return tuple(claims)
-
-
-def report_of(sample: Sample) -> Mapping[str, object] | None:
-    """Return what is known of the sources of a report; None for another sample."""
-    found = sample.metadata.get(REPORT)
-    return found if isinstance(found, dict) else None
 
 
 def report_job_of(record: Manifest) -> ClaimsJob:

@@ -611,6 +611,17 @@ class Sample(Record):
         return None if documents is None else BETWEEN.join(d.text for d in documents)
 
 
+REPORT = "report"
+"""The metadata of a cited report: its file, and what is known of its sources without a call."""
+
+
+def is_report(sample: Sample) -> bool:
+    """Return whether a sample was read from a cited report and the folder of its sources. A field
+    of a user's own that is called `report` is not enough."""
+    found = sample.metadata.get(REPORT)
+    return isinstance(found, dict) and {"file", "sources", "cited"} <= found.keys()
+
+
 def other_order(sample_id: str, number: int, size: int) -> tuple[int, ...]:
     """Return the positions, from 0, of `size` documents in the shuffled order of this number, from
     1.

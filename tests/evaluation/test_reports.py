@@ -181,10 +181,12 @@ def test_the_page_has_the_requests_of_a_report(report: Path) -> None:
     assert not any("about the weather" in text for text in literals.texts())
 
 
-def test_other_samples_are_judged_as_ever(tmp_path: Path) -> None:
-    row = {"question": "?", "answer": "It is old [1].", "contexts": ["It is old."]}
-    run = ce.score([row], judges="local:lexical", metrics="citations")
+@pytest.mark.parametrize("metadata", [{}, {"report": {"id": 7}}, {"report": "weekly"}])
+def test_other_samples_are_judged_as_ever(metadata: dict[str, object]) -> None:
+    row = {"question": "?", "answer": "It is old [1].", "contexts": ["It is old."], **metadata}
+    run = ce.score([row], judges="local:lexical", metrics=["citation_recall", "faithfulness"])
     assert "passages" not in run.manifest.settings
+    assert run["faithfulness"].mean == 1
 
 
 def test_passages_that_follow_each_other_are_shown_as_one_text() -> None:
