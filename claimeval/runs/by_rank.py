@@ -150,8 +150,10 @@ class ByRankTally:
             at[row.rank].append((row.covered, row.cluster))
         fall = _fall(self._rows)
         window = fall.window if fall else USUAL
-        middle = [(row.covered, row.cluster) for row in self._rows if row.level > window]
-        ends = [(row.covered, row.cluster) for row in self._rows if row.level <= window]
+        middle: list[tuple[float, int]] = []
+        ends: list[tuple[float, int]] = []
+        for row in self._rows:
+            (middle if row.level > window else ends).append((row.covered, row.cluster))
         return ByRank(
             ranks=tuple(
                 RankShare(rank=rank, share=_share(at[rank])) for rank in sorted(at)[:RANKS]
@@ -178,8 +180,12 @@ def _claims(result: SampleResult) -> list[tuple[int, bool]]:
     claims = counted(COVERAGE, result) if "coverage" in result.scores else frozenset[str]()
     if not claims:
         return []
-    in_answer = _labeled(result, claims, "answer")
-    in_contexts = _labeled(result, claims, "contexts")
+    in_answer = dict[str, Assessment]()
+    in_contexts = dict[str, Assessment]()
+    labeled: dict[Part, dict[str, Assessment]] = {"answer": in_answer, "contexts": in_contexts}
+    for one in result.whole:
+        if one.label and one.subject in claims and one.against in labeled:
+            labeled[one.against][one.subject] = one
     single = _single(result, claims)
     found = []
     for claim, of_answer in in_answer.items():
@@ -192,12 +198,6 @@ def _claims(result: SampleResult) -> list[tuple[int, bool]]:
         if ranks := named or single.get(claim) or _reference_ranks(result):
             found.append((min(ranks), of_answer.support == "supported"))
     return found
-
-
-def _labeled(result: SampleResult, claims: Collection[str], against: Part) -> dict[str, Assessment]:
-    """Return the assessments of these claims against a part that have a label, by claim."""
-    of_claims = (one for one in result.whole if one.subject in claims)
-    return {one.subject: one for one in of_claims if one.against == against and one.label}
 
 
 def _cited_ranks(result: SampleResult, assessment: Assessment) -> list[int]:
