@@ -54,7 +54,8 @@ def test_a_run_that_is_killed_five_times_pays_for_every_request_once(
         wanted = online(tmp_path, server)
         came = killed(tmp_path, server, instants)
     assert came.codes == [-signal.SIGKILL] * 5 + [0]
-    assert came.batches == 3
+    # Three, or more where the machine is busy and a request is late for its batch.
+    assert 3 <= came.batches < SAMPLES
     assert len(came.asked) == 3 * SAMPLES
     assert set(came.asked.values()) == set(came.paid.values()) == {1}
     assert [without_seconds(file) for file in came.files] == [
