@@ -19,7 +19,7 @@ import re
 import sys
 import tokenize
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -92,8 +92,10 @@ def measure(room: str, files: list[Path], named: Counter[str]) -> Readability:
     comments = 0
     fragments = 0
     for path in files:
-        comments += _comments(path)
-        tokens_here, lines_here = _density(path)
+        with path.open("rb") as file:
+            in_file = [*tokenize.tokenize(file.readline)]
+        comments += _comments(in_file)
+        tokens_here, lines_here = _density(in_file)
         tokens += tokens_here
         code_lines += lines_here
         tree = ast.parse(path.read_text(encoding="utf-8"))
@@ -187,39 +189,37 @@ def _is_nested(node: ast.AST) -> bool:
     return any(isinstance(part, ast.IfExp) for part in (node.test, node.body, node.orelse))
 
 
-def _density(path: Path) -> tuple[int, int]:
+def _density(found: Sequence[tokenize.TokenInfo]) -> tuple[int, int]:
     """Return the number of tokens of a file, and of the lines that they are on."""
     tokens = 0
     lines: set[int] = set()
     begins = True
-    with path.open("rb") as file:
-        for token in tokenize.tokenize(file.readline):
-            if token.type in _LAYOUT:
-                begins = begins or token.type != tokenize.COMMENT
-                continue
-            is_docstring = begins and token.type == tokenize.STRING and '"""' in token.string[:4]
-            begins = False
-            if is_docstring:
-                continue
-            tokens += 1
-            lines.update(range(token.start[0], token.end[0] + 1))
+    for token in found:
+        if token.type in _LAYOUT:
+            begins = begins or token.type != tokenize.COMMENT
+            continue
+        is_docstring = begins and token.type == tokenize.STRING and '"""' in token.string[:4]
+        begins = False
+        if is_docstring:
+            continue
+        tokens += 1
+        lines.update(range(token.start[0], token.end[0] + 1))
     return tokens, len(lines)
 
 
 _OF_LINTERS = ("noqa", "type: ignore", "pragma")
 
 
-def _comments(path: Path) -> int:
+def _comments(found: Sequence[tokenize.TokenInfo]) -> int:
     """Return the number of comments of a file; one that goes on over several lines is one."""
     count = 0
     last = -1
-    with path.open("rb") as file:
-        for token in tokenize.tokenize(file.readline):
-            if token.type != tokenize.COMMENT or any(word in token.string for word in _OF_LINTERS):
-                continue
-            alone = token.line.lstrip().startswith("#")
-            count += not (alone and token.start[0] == last + 1)
-            last = token.start[0] if alone else -1
+    for token in found:
+        if token.type != tokenize.COMMENT or any(word in token.string for word in _OF_LINTERS):
+            continue
+        alone = token.line.lstrip().startswith("#")
+        count += not (alone and token.start[0] == last + 1)
+        last = token.start[0] if alone else -1
     return count
 
 
