@@ -28,6 +28,17 @@ SEVERAL = re.compile(r"[,;]?\s?[\[［]\s?\d{1,3}(?:\s?[,;–-]\s?\d{1,3}){1,19}\
 """Two or more numbers in one pair of brackets."""
 SENTENCE_BEFORE = re.compile(r"[.!?…。][\"”’)]?\s{0,2}\Z")
 """What stands before a mark that belongs to the sentence before it."""
+ENDS_CLAUSE = re.compile(r"\s*(?:[.,;:!?…。\n]|\Z)")
+VALUES_BEFORE = re.compile(
+    r"(?<![^\W_])(?:intervall?e?n?s?|ranges?|ci|vectors?|arrays?|matrix|list|tuple|set|domain"
+    r"|coordinates|iqr|rgb|percentiles|bounding box)(?:\s(?:of|is|was|are|were))?[^\w.!?…]{0,2}\Z",
+    re.IGNORECASE,
+)
+"""Words before brackets whose two or more numbers are values, as in `the interval [2, 5]`.
+
+One number is a citation: "the data set [1]", "a price range [2]", and so are two after the full
+stop: "She is on the list. [1, 2]". In TREC RAG 2024, 14 citations stood after such a word. So do
+two at the end of a clause of an answer whose contexts are known: "It has a wide range [1, 2]."."""
 WORD_AFTER = re.compile(r"\s[^\W_]+")
 _CAPITAL_AFTER = re.compile(r" (?=[A-ZÀ-Þ])[^\W\d_]+")
 _NAME_OF_PART = re.compile(r"[^\W\d_][\w.'’-]*,?\s")
@@ -98,7 +109,9 @@ def citing(
     brackets = [_Bracket.of(text, mark, sources) for mark in marks]
     several = [bracket for bracket in brackets if bracket.numbers]
     explained = {*_around_values(brackets, several, is_all=shown is None)}
-    if shown is not None:
+    if shown is None:
+        explained.update(_after_nouns_of_values(text, brackets))
+    else:
         explained.update(_in_a_row(several, shown))
         brackets = [bracket for bracket in brackets if bracket.start not in explained]
         explained.update(_outside(brackets, sources))
@@ -142,10 +155,6 @@ class _Bracket(NamedTuple):
         each: list[int] = []
         if written[0] == "[" and all(map(str.isdecimal, mark.names)):
             each = list(map(int, DIGITS.findall(written)))
-        strays = sum(number not in sources for number in each)
-        if 0 in each and 0 not in sources:
-            # No bracket has a 0 beside the numbers of sources.
-            strays = len(each)
         numbers = each if SEVERAL.fullmatch(written) else []
         goes_on = WORD_AFTER.match(text, end) is not None
         return cls(
@@ -155,7 +164,7 @@ class _Bracket(NamedTuple):
             names=mark.names,
             word=word[0] if word else "",
             numbers=numbers,
-            strays=strays,
+            strays=_strays(each, sources),
             value=value[1] if value and _is_between(value[1], numbers) else "",
             has_unit=value is not None and value[2] is not None,
             is_inside=goes_on and not SENTENCE_BEFORE.search(before),
@@ -188,6 +197,13 @@ class _Bracket(NamedTuple):
         return self.is_inside or _BRACKET_AFTER.match(self.after) is not None
 
 
+def _strays(numbers: Sequence[int], sources: Sources) -> int:
+    """Return how many numbers no source has: all if one of them is a 0 that none has, because no
+    bracket has it beside the numbers of sources."""
+    strays = [number for number in numbers if number not in sources]
+    return len(numbers) if 0 in strays else len(strays)
+
+
 def _is_between(value: str, numbers: Sequence[int]) -> bool:
     """Return whether a number lies between two others."""
     if len(numbers) != 2:
@@ -218,6 +234,21 @@ def _around_values(
         if all(bracket.is_after_its_value for bracket in group):
             for bracket in group:
                 yield bracket.start
+
+
+def _after_nouns_of_values(text: str, brackets: Sequence[_Bracket]) -> Iterator[int]:
+    """Yield where brackets begin that end a clause after a word such as "list", in a text that ends
+    no other one with a mark: "It returns the list [1, 2]."."""
+    ends: list[_Bracket] = []
+    for bracket in brackets:
+        if ENDS_CLAUSE.match(bracket.after):
+            ends.append(bracket)
+    if len(ends) != 1:
+        return
+    start = ends[0].start
+    before = text[max(0, start - BEFORE) : start].rstrip()
+    if ends[0].numbers and VALUES_BEFORE.search(before):
+        yield start
 
 
 def _in_a_row(several: Sequence[_Bracket], shown: ShownTexts) -> Iterator[int]:
@@ -268,10 +299,12 @@ def _is_beside(
     """Return whether a value stands shortly before or after a row of numbers."""
     low = row[0].start() - _BY_VALUE
     high = row[-1].end() + _BY_VALUE
-    beside = [number for number in around if number not in row]
-    return any(
-        number[0] == value and low <= number.end() and number.start() <= high for number in beside
-    )
+    for number in around:
+        if number in row or number[0] != value:
+            continue
+        if low <= number.end() and number.start() <= high:
+            return True
+    return False
 
 
 def _outside(brackets: Sequence[_Bracket], sources: Sources) -> Iterator[int]:
@@ -295,10 +328,8 @@ def _outside(brackets: Sequence[_Bracket], sources: Sources) -> Iterator[int]:
         for bracket in outside:
             yield bracket.start
     # An answer that has no other bracket cites nothing: "The ages [6, 12] pay half."
-    if len(brackets) == 1:
-        for bracket in rest:
-            if bracket.may_be_outside:
-                yield bracket.start
+    if len(brackets) == len(rest) == 1 and rest[0].may_be_outside:
+        yield rest[0].start
 
 
 def _is_no_source(bracket: _Bracket) -> bool:

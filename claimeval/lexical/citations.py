@@ -50,8 +50,10 @@ from claimeval.lexical.brackets import (
     ANY_SOURCE,
     BEFORE,
     DIGITS,
+    ENDS_CLAUSE,
     SENTENCE_BEFORE,
     SEVERAL,
+    VALUES_BEFORE,
     WORD_AFTER,
     CitationMark,
     ShownTexts,
@@ -167,15 +169,6 @@ _STATEMENT = (
 )
 
 _WORD_BEFORE = re.compile(r"([^\W\d_]+)(?:\sof)?\W{0,2}\Z")
-_VALUES_BEFORE = re.compile(
-    r"(?<![^\W_])(?:intervall?e?n?s?|ranges?|ci|vectors?|arrays?|matrix|list|tuple|set|domain"
-    r"|coordinates|iqr|rgb|percentiles|bounding box)(?:\s(?:of|is|was|are|were))?[^\w.!?…]{0,2}\Z",
-    re.IGNORECASE,
-)
-"""Words before brackets whose two or more numbers are values, as in `the interval [2, 5]`.
-
-One number is a citation: "the data set [1]", "a price range [2]", and so are two after the full
-stop: "She is on the list. [1, 2]". In TREC RAG 2024, 14 citations stood after such a word."""
 _IS_BEFORE = re.compile(
     r"(?:\b(?:is|are|was|were|equals?)|=\s?\[?|\bfor\s\w+\sin)\Z", re.IGNORECASE
 )
@@ -212,7 +205,6 @@ and after @ stands the name of an account."""
 _SLICE = re.compile(r"\[\d*:\d*\]")
 _CODE = re.compile(r"```.*?(?:```|\Z)|`([^`\n]+)`", re.DOTALL)
 _NO_CODE = re.compile(r"[\W\d]*")
-_ENDS_CLAUSE = re.compile(r"\s*(?:[.,;:!?…。\n]|\Z)")
 _SAME_SENTENCE = 300
 """Number of characters in which a sentence with two brackets is looked for."""
 _ENDS_SENTENCE = re.compile(r"[.!?…][\"”’)]?(?:\s|\[)|[。\n]")
@@ -280,7 +272,7 @@ def _citing(text: str, marks: Sequence[re.Match[str]]) -> list[tuple[int, int]]:
     """Return the spans of the marks that cite, which code, values and powers do not."""
     code = _code(text) if marks and "`" in text else []
     indexes = _indexes(text, marks)
-    others = _OtherMarks.of(text, marks)
+    reordered = _in_another_order(text, marks)
     spans: list[tuple[int, int]] = []
     last_value = 0
     for mark in marks:
@@ -291,7 +283,7 @@ def _citing(text: str, marks: Sequence[re.Match[str]]) -> list[tuple[int, int]]:
         if any(low <= start < high for low, high in code) or start in indexes:
             continue
         if "square" in mark.re.groupindex:
-            start = end if _is_argument(text, mark) else _citation_start(text, mark, others)
+            start = end if _is_argument(text, mark) else _citation_start(text, mark, reordered)
         if start < end:
             spans.append((start, end))
         else:
@@ -332,29 +324,11 @@ def _indexes(text: str, marks: Sequence[re.Match[str]]) -> set[int]:
     return operands | attached if others == {True} else operands
 
 
-class _OtherMarks(NamedTuple):
-    """Where marks begin of which the others in a text say something."""
-
-    reordered: Container[int]
-    alone: Container[int]
-
-    @classmethod
-    def of(cls, text: str, marks: Sequence[re.Match[str]]) -> _OtherMarks:
-        ends: set[int] = set()
-        for mark in marks:
-            if _ENDS_CLAUSE.match(text, mark.end()):
-                ends.add(mark.start())
-        # A text that ends one clause with a mark may do so with another.
-        citing_ends = ends if len(ends) > 1 else set[int]()
-        reordered = _in_another_order(text, marks) - citing_ends
-        return cls(reordered, _alone_at_an_end(marks, citing_ends))
-
-
 def _in_another_order(text: str, marks: Sequence[re.Match[str]]) -> set[int]:
-    """Return where marks begin whose numbers stand in another order in the same sentence, as in
+    """Return where brackets begin whose numbers stand in another order in the same sentence, as in
     `[3, 1, 2] becomes [1, 2, 3]`."""
     found: set[int] = set()
-    before: dict[frozenset[str], tuple[re.Match[str], list[str]]] = {}
+    before: dict[frozenset[str], re.Match[str]] = {}
     for mark in marks:
         square = mark["square"] if "square" in mark.re.groupindex else None
         if square is None or not SEVERAL.fullmatch(square):
@@ -363,25 +337,25 @@ def _in_another_order(text: str, marks: Sequence[re.Match[str]]) -> set[int]:
         if SENTENCE_BEFORE.search(text, max(0, start - BEFORE), start):
             continue  # it belongs to the sentence before
         numbers = DIGITS.findall(square)
-        first, earlier = before.get(frozenset(numbers), (mark, numbers))
-        is_near = start - first.end() <= _SAME_SENTENCE
-        if earlier != numbers and is_near and not _ENDS_SENTENCE.search(text, first.end(), start):
-            found |= {first.start(), mark.start()}
-        before[frozenset(numbers)] = (mark, numbers)
-    return found
-
-
-def _alone_at_an_end(marks: Sequence[re.Match[str]], ends: Container[int]) -> set[int]:
-    """Return where marks begin that end a clause without another one, in a text that has marks at
-    the ends of other clauses too: there `It has a long list [1, 2].` cites."""
-    found: set[int] = set()
-    follows_an_end = True
-    for mark in marks:
-        is_end = mark.start() in ends
-        if is_end and follows_an_end:
+        earlier = before.get(frozenset(numbers), mark)
+        before[frozenset(numbers)] = mark
+        if DIGITS.findall(earlier["square"]) == numbers:
+            continue
+        between = text[earlier.end() : start]
+        if len(between) <= _SAME_SENTENCE and not _ENDS_SENTENCE.search(between):
+            found.add(earlier.start())
             found.add(mark.start())
-        follows_an_end = is_end
-    return found
+    return found - _citing_ends(text, marks) if found else found
+
+
+def _citing_ends(text: str, marks: Sequence[re.Match[str]]) -> set[int]:
+    """Return where marks begin that end a clause, if there are several: a text that ends one clause
+    with a mark may do so with another."""
+    ends: set[int] = set()
+    for mark in marks:
+        if ENDS_CLAUSE.match(text, mark.end()):
+            ends.add(mark.start())
+    return ends if len(ends) > 1 else set()
 
 
 def _is_argument(text: str, mark: re.Match[str]) -> bool:
@@ -395,7 +369,7 @@ def _is_argument(text: str, mark: re.Match[str]) -> bool:
         return False
     if _CALLED.search(before):
         return True
-    return not _ENDS_CLAUSE.match(text, end)
+    return not ENDS_CLAUSE.match(text, end)
 
 
 def _merged(spans: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
@@ -508,37 +482,45 @@ def _code(text: str) -> list[tuple[int, int]]:
     ]
 
 
-def _citation_start(text: str, mark: re.Match[str], others: _OtherMarks) -> int:
+def _citation_start(
+    text: str,
+    mark: re.Match[str],
+    reordered: Container[int],
+) -> int:
     """Return where the citation in a match begins: after the values in brackets before it, as in
     `the interval [2, 5] [1]`; at its end if all of it is values."""
     if mark["square"]:
-        return _start_in_brackets(text, mark, others)
+        return _start_in_brackets(text, mark, reordered)
     is_fact = False
     if mark["raised"] is not None:
         is_fact = _is_power(text, mark)
     elif mark["braced"] is not None:
         # `{1}` is a set after "set" or "=", and what follows a command of LaTeX
         before = text[max(0, mark.start() - BEFORE) : mark.start()]
-        is_fact = before[-1:] in "=\\_^" or _VALUES_BEFORE.search(before) is not None
+        is_fact = before[-1:] in "=\\_^" or VALUES_BEFORE.search(before) is not None
     return mark.end() if is_fact else mark.start()
 
 
-def _start_in_brackets(text: str, mark: re.Match[str], others: _OtherMarks) -> int:
+def _start_in_brackets(
+    text: str,
+    mark: re.Match[str],
+    reordered: Container[int],
+) -> int:
     """Return where the citation in a row of square brackets begins; at its end if it has none."""
     start = mark.start()
     before = text[max(0, start - BEFORE) : start]
     first, end = mark.span("square")
     is_attached = start == first and before[-1:].isalnum()
-    if text[first] == "[":
-        if is_attached and _is_index(mark["square"], before):
+    if text[first] == "[" and is_attached:
+        if _is_index(mark["square"], before):
             return _end_of_indexes(text, mark)
-        if is_attached and _is_in_a_path(text, end, before):
+        if _is_in_a_path(text, end, before):
             return mark.end()
-        if not is_attached and _is_part_of_a_word(text, mark, before):
-            return end
-    if start in others.reordered:
+    elif text[first] == "[" and _is_part_of_a_word(text, mark, before):
+        return end
+    if start in reordered:
         return _end_of_values(text, mark)
-    if _are_values(text, mark, before, is_alone=start in others.alone):
+    if _are_values(text, mark, before):
         return _end_of_values(text, mark)
     if not is_attached and _is_amount(text, mark, before):
         return _end_of_values(text, mark)
@@ -570,7 +552,7 @@ def _end_of_values(text: str, mark: re.Match[str]) -> int:
         if more.end() > mark.end():
             break
         # "It is continuous on [1, 3] [4, 5]." cites, "The vectors [1, 2] [3, 4] span it" does not.
-        if text[end] not in ",;" and _ENDS_CLAUSE.match(text, more.end()):
+        if text[end] not in ",;" and ENDS_CLAUSE.match(text, more.end()):
             break
         end = more.end()
     return end
@@ -598,7 +580,7 @@ def _is_part_of_a_word(text: str, mark: re.Match[str], before: str) -> bool:
     return _COMPOUND_AFTER.match(text, end) is not None
 
 
-def _are_values(text: str, mark: re.Match[str], before: str, *, is_alone: bool) -> bool:
+def _are_values(text: str, mark: re.Match[str], before: str) -> bool:
     """Return whether the first numbers in square brackets are values, as in `the interval [2,
     5]`."""
     end = mark.end("square")
@@ -614,8 +596,10 @@ def _are_values(text: str, mark: re.Match[str], before: str, *, is_alone: bool) 
     # Nobody cites a source twice in one pair of brackets: "red is [255, 0, 0]".
     if len(set(numbers)) < len(numbers):
         return True
-    # "It is [1, 2]." says nothing without its values, and "It has a list [1, 2]." does.
-    if _VALUES_BEFORE.search(before) and not is_alone:
+    # "It is [1, 2]." says nothing without its values. "It has a list [1, 2]." does, and the rest
+    # of the sample tells what it is.
+    ends_clause = end == mark.end() and ENDS_CLAUSE.match(text, end)
+    if VALUES_BEFORE.search(before) and not ends_clause:
         return True
     return bool(_IS_BEFORE.search(before) or _CALL_BEFORE.search(before))
 
@@ -864,7 +848,7 @@ def _names_in_brackets(
         is_square = bracket[0][0] == "["
         is_title = not is_square and " " in bracket[1] and name_key(bracket[1]) in known
         # a title of several words is one where a citation stands: "It is high (Tower of Bern)."
-        if is_title and _ENDS_CLAUSE.match(text, bracket.end()):
+        if is_title and ENDS_CLAUSE.match(text, bracket.end()):
             yield (*bracket.span(), [bracket[1]])
             continue
         if any(_names_a_document(key, known, alike, is_square=is_square) for key in keys):

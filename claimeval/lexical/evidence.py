@@ -50,7 +50,7 @@ class EvidenceFinder:
 
     def __init__(self, texts: Sequence[str]) -> None:
         self._texts = texts
-        self._of_text: dict[int, _ReadText] = {}
+        self._of_text: dict[int, _TextSentences] = {}
 
     def find(
         self, claim: str, reason: str = "", among: Collection[int] = ()
@@ -106,18 +106,18 @@ class EvidenceFinder:
             return None
         return _sentence_at(0, places, read)
 
-    def _read(self, place: int) -> _ReadText:
+    def _read(self, place: int) -> _TextSentences:
         if place not in self._of_text:
             text = self._texts[place]
             spans = sentences(text)
             # One set a sentence, as lists of the sentences of each word are ten times as many
             # objects, which take longer to make than a claim saves by them.
             words = [frozenset(stems(text[start:end])) for start, end in spans]
-            self._of_text[place] = _ReadText(spans, words)
+            self._of_text[place] = _TextSentences(spans, words)
         return self._of_text[place]
 
 
-class _ReadText(NamedTuple):
+class _TextSentences(NamedTuple):
     """The sentences of a text."""
 
     spans: list[Span]
@@ -126,7 +126,7 @@ class _ReadText(NamedTuple):
 
 
 def _sentence_at(
-    number: int, places: Collection[int], read: Sequence[_ReadText]
+    number: int, places: Collection[int], read: Sequence[_TextSentences]
 ) -> EvidenceSentence:
     """Return the sentence with a number, from 0, among those of several texts at these places."""
     for place, text in zip(places, read, strict=True):
