@@ -129,4 +129,5 @@ def student_cdf(t: float, v: int) -> float:
             term *= (k - 1) / k * cosine**2
             total += term
         inside = sine * total
-    return 0.5 + inside / 2
+    # Rounding takes the sum of a long series past 1, and a p-value below 0 stopped comparisons.
+    return min(max(0.5 + inside / 2, 0.0), 1.0)

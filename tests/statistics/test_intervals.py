@@ -339,6 +339,14 @@ def test_students_t_equals_scipy(degrees: int, value: float) -> None:
     )
 
 
+def test_the_distribution_of_student_is_a_probability_however_far_out() -> None:
+    for degrees in range(1, 120):
+        below = [student_cdf(value / 10, degrees) for value in range(-4000, 4001, 50)]
+        assert min(below) >= 0
+        assert max(below) <= 1
+        assert below == pytest.approx([1 - above for above in reversed(below)], abs=1e-12)
+
+
 def test_bad_input_is_refused_in_words() -> None:
     with pytest.raises(UsageError, match="finite"):
         mean_interval([0.5, float("nan")])
