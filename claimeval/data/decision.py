@@ -254,10 +254,11 @@ class _ReadColumns:
         found = self._search(self._lacking(asked.values()), asked)
         missing_fields = self._missing(found, is_refused=bool(asked))
         asked = _first_by_field([*asked.values(), *missing_fields, *self._some_rows(asked)])
-        # What would stop the file once these are answered.
+        # Contexts that would be refused once the questions found so far are answered are asked for
+        # now, so that the command is refused once.
         if "contexts" not in asked and (unread := self._unread_beside(asked)):
             asked["contexts"] = OpenQuestion("contexts", unread, ({"contexts": ""},))
-        # Asked together with others, so that one run of the command is refused once.
+        # So is what to do with reasoning, which alone is no reason to refuse.
         reasoning = self._reasoning() if asked else None
         if reasoning:
             asked[reasoning.field] = reasoning

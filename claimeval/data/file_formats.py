@@ -24,7 +24,7 @@ FURTHER = (".tsv", ".feather", ".arrow", *SPREADSHEETS)
 _TEXTS = (".jsonl", ".ndjson", ".json", ".csv", ".tsv")
 """Formats that may be compressed or encoded in UTF-16."""
 COMPRESSED = ".gz"
-_BEGINNING = 64
+_BEGINNING = 256
 """Bytes by which an encoding is recognized."""
 
 _WITH_PANDAS = 'python -c \'import pandas; pandas.{}.to_json("{}", orient="records", lines=True)\''
@@ -117,13 +117,13 @@ def encoding_of(path: Path) -> str:
         start = file.read(_BEGINNING)
     if start.startswith((b"\xff\xfe", b"\xfe\xff")):
         return "utf-16"
-    # Texts of these formats begin with ASCII, whose other byte is zero in UTF-16
-    pairs = len(start) // 2
-    if pairs and not any(start[1::2]) and all(start[: 2 * pairs : 2]):
-        return "utf-16-le"
-    if pairs and not any(start[: 2 * pairs : 2]) and all(start[1::2]):
-        return "utf-16-be"
-    return "utf-8-sig"
+    # UTF-8 has no zeros. In UTF-16 each letter, quote and comma of ASCII has one, on the same side
+    # of its pair; of other characters a few, such as the Chinese for "one", have one on the other.
+    first = start[::2].count(0)
+    second = start[1::2].count(0)
+    if first == second:
+        return "utf-8-sig"
+    return "utf-16-le" if second > first else "utf-16-be"
 
 
 _LOOKED_AT = 2000

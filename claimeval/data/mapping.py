@@ -336,7 +336,8 @@ def _mapped(row: SourceRow, mapping: RowMapping) -> SourceRow:
         if field == "answer" and mapping.join is not None:
             parts = chain.from_iterable(values_at(row.fields, path) for path in paths if path)
             values["sentence_ends"] = _ends(map(_cited, parts), mapping.join)
-    # documents within a message leave the conversation as it is
+    # A column that a field is read from is dropped, but not the conversation: contexts within a
+    # message would take all its turns away.
     used -= whole | (set(CONVERSATIONS) - spoken)
     kept = {name: value for name, value in row.fields.items() if name not in used}
     return row._replace(fields={**kept, **values}, raw=row.fields)

@@ -718,7 +718,8 @@ class _CellValues:
         self._other = {
             name: fields[name] for name in assigned.other if not _is_nothing(fields[name])
         }
-        if self._other.get("claims") == []:  # of a sample of ours, which `assess` gave none
+        # A sample that claimeval wrote has `claims: []` if none were given; it is no metadata.
+        if self._other.get("claims") == []:
             del self._other["claims"]
         self._read_turns(columns)
         self._read_reply()

@@ -82,7 +82,8 @@ def without_reasoning(text: str) -> str:
 
 
 def _find(text: str) -> _Reasoning | None:
-    # most answers have neither, and every answer of a file is looked at
+    # Cheap tests come before the patterns: every answer of a file is looked at, and most have no
+    # mark of reasoning.
     if text[:_HEAD].lstrip()[:1] in _SIGNS:
         for start, end in _STARTS:
             if begun := start.match(text):

@@ -346,8 +346,8 @@ class Claimeval:
                 self._cached = self._cached + last.cached
 
     def _keep(self, manifest: Manifest, results: Sequence[SampleResult]) -> None:
-        # Answers that tests ask about in other ways, or with another judge, cannot be one run: they
-        # are written beside.
+        # Scores of other questions, settings or judges cannot be averaged together: they become a
+        # run of their own, in a folder within that of the session.
         for part in self._parts:
             if joined := _joined(part.manifest, manifest):
                 part.manifest = joined

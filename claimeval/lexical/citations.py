@@ -633,7 +633,8 @@ def _is_power(text: str, mark: re.Match[str]) -> bool:
     if before and before[-1] in ".,;:!?…。":
         if before[-1] not in ".," or not before[-2:-1].isdecimal():
             return False
-        # "It opened in 1902.² He", but not "5.² is wrong"
+        # "It has 40.² He" cites after the end of a sentence, "5.² is wrong" is a power: a word in
+        # lower case goes on with it.
         ends_sentence = before[-1] == "." and not _GOES_ON.match(text, mark.end())
         return not (ends_sentence or _YEAR.search(before[:-1]))
     word = _WORD_BEFORE.search(before)

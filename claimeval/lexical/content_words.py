@@ -128,8 +128,6 @@ _TOKEN = re.compile(
     # most words; also in the last alternative, but faster here
     r"[a-zA-Z][^\W_]{1,39}(?:['’][^\W\d_]{1,40})?"
     r"|(?:[^\W\d_]\.){2,10}"  # U.S.
-    # Chinese, Japanese, Korean: each character is a word
-    r"|[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]"
     rf"|(?<![\d.,]){THOUSANDS}(?![\d,])"
     r"|\d{1,40}(?:[.,]\d{1,40}){0,10}[^\W\d_]{0,3}"
     r"|[^\W_]{1,40}(?:['’][^\W\d_]{1,40})?"

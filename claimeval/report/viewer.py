@@ -731,13 +731,12 @@ class Viewer(ThreadingHTTPServer):
             if key in self._pages:
                 self._pages.move_to_end(key)
                 return self._pages[key]
-            if key not in self._builds:
-                self._builds[key] = _build(write)
-                if (
-                    len(self._builds) > CACHED_PAGES
-                ):  # the browser that requested the oldest did not return
-                    del self._builds[next(iter(self._builds))]
-            build = self._builds[key]
+            # Put last whenever a browser comes back for it: the first is then the one that none
+            # has come back for, and goes when too many wait.
+            build = self._builds.pop(key, None) or _build(write)
+            self._builds[key] = build
+            if len(self._builds) > CACHED_PAGES:
+                del self._builds[next(iter(self._builds))]
         futures.wait([build], PATIENCE)
         if not build.done():
             raise Building

@@ -398,7 +398,7 @@ def _few_interval(
     Student's t alone covers 55 to 70% if values are near both ends of the scale but the few drawn
     are at one end. Wilson's interval includes the rest of the scale. Differences do not need it.
     """
-    # Five equal weights have an effective number of 4.999999999999999.
+    # Five weights of 0.2 have an effective number of 4.999999999999999.
     half = critical_value(level, max(1, int(clusters + 1e-9) - 1)) * error
     low, high = value - half, value + half
     start = support[0]

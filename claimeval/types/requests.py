@@ -611,7 +611,7 @@ class Request:
         request = replace(self, judge=judge, max_tokens=limit, top_logprobs=top_logprobs)
         has_system = any(message.role == "system" for message in self.messages)
         if has_system and SYSTEM in judge.learned.refused:
-            # The user's message has the system text before its own.
+            # The server refuses the role, and without the text a judge has no instructions.
             text = "\n\n".join(m.content for m in self.messages if m.content.strip())
             return replace(request, messages=(Message("user", text),), beginning=None)
         return request

@@ -138,15 +138,29 @@ def test_texts_are_read_in_their_encodings_and_compressed(
 
 
 @settings(max_examples=30, deadline=None)
-@given(texts=st.lists(st.text(st.characters(codec="utf-8"), min_size=1), min_size=1, max_size=5))
+@given(
+    texts=st.lists(st.text(st.characters(codec="utf-8"), min_size=1), min_size=1, max_size=5),
+    encoding=st.sampled_from(["utf-16", "utf-16-le", "utf-16-be"]),
+)
 def test_any_text_is_the_same_in_utf_16(
-    tmp_path_factory: pytest.TempPathFactory, texts: list[str]
+    tmp_path_factory: pytest.TempPathFactory, texts: list[str], encoding: str
 ) -> None:
     path = tmp_path_factory.mktemp("utf16") / "a.jsonl"
     rows = [{"question": f"q{text}", "answer": "a"} for text in texts]
     lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-    path.write_bytes(lines.encode("utf-16"))
+    path.write_bytes(lines.encode(encoding))
     assert [one.question for one in ce.read_samples(path)] == [row["question"] for row in rows]
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize("question", ["Когда открыли зал?", "一一一?", "Größe?"])
+def test_a_table_without_a_mark_of_its_encoding_is_read(
+    tmp_path: Path, encoding: str, question: str
+) -> None:
+    path = tmp_path / "a.csv"
+    path.write_bytes(f"{question},答案\n二,三\n".encode(encoding))
+    (sample,) = ce.read_samples(path, mapping={"question": question, "answer": "答案"})
+    assert (sample.question, sample.answer) == ("二", "三")
 
 
 def test_a_large_compressed_file_is_counted_and_read(tmp_path: Path) -> None:
