@@ -398,14 +398,13 @@ def answer(text: str) -> tuple[str, int]:
 # the peers
 
 
-def of_ragas(samples: Sequence[dict[str, Any]], metrics: Sequence[str]) -> Count:
-    """Evaluate for real, with a judge in this process."""
-    from langchain_core.outputs import Generation, LLMResult
-    from ragas import EvaluationDataset, evaluate
-    from ragas import metrics as of_peer
-    from ragas.llms import BaseRagasLLM
+def ragas_judge(note: Callable[[str, str, int], None], cache: Any = None) -> Any:
+    """Return a model of ragas in this process, which notes prompt, reply and number of verdicts.
 
-    log = Log()
+    `cache` is one of ragas' caches of replies.
+    """
+    from langchain_core.outputs import Generation, LLMResult
+    from ragas.llms import BaseRagasLLM
 
     class Judge(BaseRagasLLM):  # type: ignore[misc]  # not installed where types are checked
         def generate_text(self, prompt: Any, *_: Any, **__: Any) -> LLMResult:
@@ -427,7 +426,7 @@ def of_ragas(samples: Sequence[dict[str, Any]], metrics: Sequence[str]) -> Count
                         )
                     }
                 )
-            log.add(text, reply, verdicts, time.monotonic(), time.monotonic())
+            note(text, reply, verdicts)
             return LLMResult(generations=[[Generation(text=reply)]])
 
         async def agenerate_text(self, prompt: Any, *_: Any, **__: Any) -> LLMResult:
@@ -435,6 +434,19 @@ def of_ragas(samples: Sequence[dict[str, Any]], metrics: Sequence[str]) -> Count
 
         def is_finished(self, response: LLMResult) -> bool:
             return True
+
+    return Judge(cache=cache)
+
+
+def of_ragas(samples: Sequence[dict[str, Any]], metrics: Sequence[str]) -> Count:
+    """Evaluate for real, with a judge in this process."""
+    from ragas import EvaluationDataset, evaluate
+    from ragas import metrics as of_peer
+
+    log = Log()
+
+    def note(text: str, reply: str, verdicts: int) -> None:
+        log.add(text, reply, verdicts, time.monotonic(), time.monotonic())
 
     data = [
         {
@@ -447,7 +459,7 @@ def of_ragas(samples: Sequence[dict[str, Any]], metrics: Sequence[str]) -> Count
     ]
     evaluate(
         EvaluationDataset.from_list(data),
-        metrics=[getattr(of_peer, name)(llm=Judge()) for name in metrics],
+        metrics=[getattr(of_peer, name)(llm=ragas_judge(note)) for name in metrics],
         show_progress=False,
     )
     return log.count

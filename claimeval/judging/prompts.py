@@ -21,6 +21,7 @@ from pydantic import Field, computed_field, model_validator
 
 from claimeval.judging.replies import UNCLEAR
 from claimeval.lexical.languages import NAMES
+from claimeval.lexical.words import beyond_ascii
 from claimeval.types.errors import (
     PromptError,
     UsageError,
@@ -104,7 +105,9 @@ def quoted(text: str) -> str:
     are unchanged.
     """
     literal = _LITERAL(text)
-    if literal.isascii() and "<" not in literal and ">" not in literal and "\x7f" not in literal:
+    if "<" in literal or ">" in literal or "\x7f" in literal:
+        return _SPECIAL.sub(_escape, literal)
+    if not _SPECIAL.search(beyond_ascii(literal)):
         return literal
     return _SPECIAL.sub(_escape, literal)
 

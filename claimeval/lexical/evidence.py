@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
 from itertools import chain
 from typing import NamedTuple
@@ -144,10 +144,10 @@ def _rarity(word: str, count: int, known: int) -> float:
     return rare * SHORT if len(word) <= 3 and word.isascii() else rare
 
 
-def stems(text: str) -> list[str]:
-    """Return the words of a text without case and ending, numbers whole; pairs of characters where
+def stems(text: str) -> Iterator[str]:
+    """Yield the words of a text without case and ending, numbers whole; pairs of characters where
     a script writes no spaces."""
-    return list(chain.from_iterable(map(_stems_between_spaces, text.split())))
+    return chain.from_iterable(map(_stems_between_spaces, text.split()))
 
 
 @lru_cache(maxsize=1 << 14)

@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 
 from claimeval.lexical.citations import OPENING_MARK, OPENS_MARK, TRAILING_MARK
 from claimeval.lexical.languages import language_of
-from claimeval.lexical.words import words_of
+from claimeval.lexical.words import beyond_ascii, words_of
 
 Kind = Literal["prose", "item", "heading", "row", "code"]
 
@@ -290,7 +290,8 @@ def block_sentences(text: str, block: TextBlock) -> tuple[Span, ...]:
     if block.kind not in ("prose", "item"):
         return (Span(block.start, block.end),)
     marked = OPENS_MARK.search(text, block.start, block.end) is not None
-    plain = text.isascii() or not _OTHER_SIGNS.search(text, block.start, block.end)
+    beyond = beyond_ascii(text[block.start : block.end])
+    plain = not _OTHER_SIGNS.search(beyond)
     ends = _end(plain, marked).finditer(text, block.start, block.end)
     cuts = [match.end() for match in ends if _ends_sentence(text, block.start, match)]
     spans = [

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 from pydantic import Field, JsonValue
 
+from claimeval.lexical.words import beyond_ascii
 from claimeval.providers import reads_prompts, row_of
 from claimeval.providers.keys import is_loopback
 from claimeval.types.errors import UsageError, read_yaml
@@ -243,9 +244,10 @@ class _KnownPrompt(NamedTuple):
         if not repeats:
             texts = [_without_repeats(text) for text in texts]
         text = "".join(texts)
-        dense = 0 if text.isascii() else sum(map(len, _DENSE.findall(text)))
-        other = 0 if text.isascii() else len(text) - dense - len(text.encode("ascii", "ignore"))
-        plain = len(text) - dense - other
+        beyond = beyond_ascii(text)
+        dense = sum(map(len, _DENSE.findall(beyond)))
+        other = len(beyond) - dense
+        plain = len(text) - len(beyond)
         return cls(
             hash(tuple(message.content for message in request.messages)),
             (plain + other) / CHARACTERS_PER_TOKEN + dense / DENSE_CHARACTERS_PER_TOKEN,

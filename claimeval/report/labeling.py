@@ -29,7 +29,6 @@ from claimeval.runs.annotation import (
 from claimeval.runs.directory import (
     ANNOTATION,
     RunResults,
-    label_files,
     load_manifest,
     results_file,
 )
@@ -292,11 +291,6 @@ def _check_label(label: object, note: object, words: Iterable[str]) -> None:
         raise Refused("There is no such label.")
     if not isinstance(note, str) or len(note) > LONGEST_NOTE:
         raise Refused(f"A note has up to {LONGEST_NOTE} characters.")
-
-
-def labels_in(run: Path) -> int:
-    """Return the number of labels that people gave in a run."""
-    return sum(file.read_bytes().count(b"\n") for file in label_files(run))
 
 
 def _next(run: Path, queue: Queue, metric: str | None, *, of_claims: bool) -> list[str]:

@@ -25,7 +25,7 @@ from itertools import chain
 from pathlib import Path
 from threading import Lock, Thread
 from types import MappingProxyType
-from typing import IO, NamedTuple
+from typing import IO, TYPE_CHECKING, NamedTuple
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 from pydantic import Field, ValidationError
@@ -39,7 +39,6 @@ from claimeval.metrics.scoring import MetricSummary
 from claimeval.report import pictures, series
 from claimeval.report.assets import fill, page
 from claimeval.report.charts import Picture, trend
-from claimeval.report.labeling import LARGEST, Labeling, Refused, labels_in
 from claimeval.report.packing import as_json, block, tree
 from claimeval.report.page import TABLE, experiment_table, is_experiment, render, render_experiment
 from claimeval.runs.compare import changed_settings
@@ -52,6 +51,7 @@ from claimeval.runs.directory import (
     label_files,
     load_manifest,
     load_summary,
+    number_of_labels,
     results_file,
     write_text,
 )
@@ -60,6 +60,9 @@ from claimeval.runs.series import track
 from claimeval.runs.systems import Sketch, sketch, together
 from claimeval.types.errors import DataError, UsageError, missing_file
 from claimeval.types.records import Record
+
+if TYPE_CHECKING:
+    from claimeval.report.labeling import Labeling
 
 DEPTH = 4
 """Levels of directories that are searched for runs."""
@@ -194,7 +197,7 @@ class Home:
             (
                 run.entry
                 if run.entry.problem
-                else run.entry._replace(labels=labels_in(self._folder / name))
+                else run.entry._replace(labels=number_of_labels(self._folder / name))
             )
             for name, run in read_runs.items()
         ]
@@ -607,7 +610,12 @@ class Viewer(ThreadingHTTPServer):
     daemon_threads = True
 
     def __init__(self, folder: Path, port: int = 0, label_as: str | None = None) -> None:
-        self.labeling = None if label_as is None else Labeling(lambda: runs(folder), label_as)
+        self.labeling: Labeling | None = None
+        if label_as is not None:
+            # What draws claims loads numpy, which takes as long as all other parts of the viewer.
+            from claimeval.report.labeling import Labeling
+
+            self.labeling = Labeling(lambda: runs(folder), label_as)
         if not folder.is_dir():
             if not folder.exists():
                 raise missing_file(folder)
@@ -820,6 +828,8 @@ class _ViewerHandler(BaseHTTPRequestHandler):
             return self.send_error(HTTPStatus.NOT_IMPLEMENTED)
         if refused := self._refused_writing(labeling, path):
             return self._answer(*refused)
+        from claimeval.report.labeling import LARGEST, Refused
+
         size = self.headers.get("Content-Length", "")
         if not (size.isascii() and size.isdecimal() and int(size) <= LARGEST):
             return self._answer(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"Send up to {LARGEST} bytes.")

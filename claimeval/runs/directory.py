@@ -469,6 +469,11 @@ def label_files(run: Path, metric: str | None = None) -> list[Path]:
     return given or [file for file in (run / LABELS,) if file.exists()]
 
 
+def number_of_labels(run: Path) -> int:
+    """Return the number of labels that people gave in a run."""
+    return sum(file.read_bytes().count(b"\n") for file in label_files(run))
+
+
 def append_line(path: Path, fields: Mapping[str, object]) -> None:
     """Append a line to a file of human labels; it is on disk when this returns."""
     with open(path, "a", encoding="utf-8", opener=no_follow) as file:

@@ -312,7 +312,11 @@ def _preview(body: bytes) -> str:
 def _str(value: object) -> str | None:
     if not isinstance(value, str):
         return None
-    return value if value.isascii() else SURROGATE.sub("\ufffd", value)
+    try:
+        value.encode()  # in a tenth of the time of a search
+    except UnicodeEncodeError:
+        return SURROGATE.sub("\ufffd", value)
+    return value
 
 
 def _text(content: object) -> str | None:
