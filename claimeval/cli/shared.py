@@ -217,8 +217,8 @@ def arguments(args: object, **made: object) -> dict[str, Any]:
         value = getattr(args, option.name)
         if isinstance(value, Output | GateOptions | Shown):
             continue
-        # `Questions` are no record of the command line, but `ce.score` takes their fields one by
-        # one, as those of records that only commands have.
+        # `ce.score` takes each field of `Questions` as an argument, though the record is of the
+        # package and not of the command line.
         if isinstance(value, Questions) or type(value).__module__.startswith("claimeval.cli."):
             values |= arguments(value)
         else:

@@ -275,7 +275,7 @@ def _longest_name(source: SourceFile, words: str) -> int:
     titles = [title for title in map(_words, _titles(source)) if _weight(title) >= LEAST_TITLE]
     longest = 0
     for name in (_words(_file(source)), *titles):
-        # Scripts with spaces are found as whole words.
+        # Chinese has no spaces around a name; elsewhere "art" would be found in "start".
         found = name in words if is_unspaced_script(name) else f" {name} " in f" {words} "
         if found:
             longest = max(longest, len(name))

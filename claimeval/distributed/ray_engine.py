@@ -234,10 +234,7 @@ class ActorExecutor(Elsewhere):
         if judge in self.stopped:
             return Failure(reason="judge_stopped", message=self.stopped[judge])
         try:
-            # Only engines on this machine read the task.
-            answer: Answer = await self._actor.ask.remote(
-                replace(request, task=None), stored=stored
-            )
+            answer: Answer = await self._actor.ask.remote(request, stored=stored)
         except RayTaskError as error:
             # The cause, such as a StoreError, is what a run of one process raises.
             raise error.cause from None

@@ -161,7 +161,7 @@ async def ask_about(
         following: list[_SubjectsOfRequest[S]] = []
         for batch in batches:
             request = ask(batch.subjects).repeated(attempt, replicate)
-            # The reason tells the executor which of `--ask-again` would send it.
+            # The executor sends a further attempt only if `--ask-again` names this reason.
             if batch.again:
                 request = replace(request, again=batch.again)
             outcome = await executor.ask(request)

@@ -187,10 +187,10 @@ def _by_one_source(sample: Sample, together: Iterable[Assessment]) -> list[Asses
     ranks = {document.id: rank for rank, document in enumerate(sample.contexts or (), 1)}
     found = list[Assessment]()
     for one in together:
-        named = set(chain.from_iterable(verdict.cites for verdict in one.verdicts))
+        named = one.supported_by
         # A claim that needs two sources has no single place where its citation should have pointed.
-        if one.support == "supported" and len(named) == 1:
-            found.append(one.model_copy(update={"document": ranks[named.pop()]}))
+        if len(named) == 1:
+            found.append(one.model_copy(update={"document": ranks[named[0]]}))
     return found
 
 

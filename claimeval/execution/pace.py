@@ -195,7 +195,8 @@ class Pace:
         # A gateway may answer 429 with `retry-after: 0` for as long as it throttles.
         if retry_after or (retry_after == 0 and self._throttle_count <= AT_ONCE):
             return retry_after
-        return float(min(2.0 ** (self._throttle_count - 1), MAX_PAUSE))
+        # The exponent is limited too: a float has no power of two above 1,023.
+        return float(min(2.0 ** min(self._throttle_count - 1, 99), MAX_PAUSE))
 
     @property
     def given_up(self) -> bool:

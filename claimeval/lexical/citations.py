@@ -775,7 +775,7 @@ def marks(
     taken = bytearray(len(text))
     for low, high in lists.spans:
         taken[low:high] = b"\1" * (high - low)
-    # `[1](https://example.org/4)` cites number 1, so forms are read before links.
+    # `[1](https://example.org/4)` cites number 1, unless a document has the address: forms first.
     for start, end, names in chain(
         _marks_by_form(text, known, count), _links(text, known), _names_in_brackets(text, known)
     ):

@@ -292,7 +292,7 @@ def stem(word: str) -> str:
         if word.endswith(ending) and len(word) >= len(ending) + 3:
             word = word[: -len(ending)]
             # "stopped" loses a letter with its ending; "falling", "passed" and "buzzing" have two
-            # without it.
+            # without it. Of the rarer "stuffing" and "purring" the stem is a letter too short.
             if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "lsz":
                 word = word[:-1]
             break

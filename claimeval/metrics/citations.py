@@ -589,13 +589,8 @@ def of_claims(result: SampleResult) -> list[ClaimCitations]:
 
 def _named_by_judges(result: SampleResult) -> dict[str, list[str]]:
     """Return by claim the documents that judges of all contexts together named as its support."""
-    named: dict[str, list[str]] = {}
-    for one in result.whole:
-        if one.against == "contexts" and one.support == "supported":
-            cites = chain.from_iterable(verdict.cites for verdict in one.verdicts)
-            # In the order of the judges, each document once: three judges cite the same.
-            named[one.subject] = [*dict.fromkeys(cites)]
-    return named
+    of_contexts = [one for one in result.whole if one.against == "contexts"]
+    return {one.subject: list(one.supported_by) for one in of_contexts}
 
 
 def _kind(claim: CitedClaim) -> CitationKind:

@@ -15,7 +15,6 @@ from typing import NamedTuple
 from claimeval.data.context_ids import has_ids
 from claimeval.metrics.rows import METRICS
 from claimeval.metrics.scoring import counted
-from claimeval.runs.inputs import cited
 from claimeval.statistics.formatting import decimal, p_value
 from claimeval.statistics.intervals import mean_interval
 from claimeval.statistics.nested import Fall, largest_fall
@@ -202,7 +201,7 @@ def _claims(result: SampleResult) -> list[tuple[int, bool]]:
 
 def _cited_ranks(result: SampleResult, assessment: Assessment) -> list[int]:
     """Return the ranks of the documents that judges cite for a claim."""
-    documents = cited(assessment)
+    documents = assessment.supported_by
     ids = [document.id for document in result.sample.contexts or ()]
     return [rank for rank, name in enumerate(ids, 1) if name in documents]
 

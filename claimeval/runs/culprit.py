@@ -691,7 +691,7 @@ class Case:
                 adds,
                 separate,
             )
-        # What is not beyond chance, and yet much of the difference, is not denied.
+        # Inputs that may be much of the difference are not said to add nothing, even within chance.
         if parts and parts.p < SURE and parts.is_small("inputs", few):
             text = f"{head}, because {judging}; inputs differ too, {inputs}, and add nothing beyond"
             return self._said(

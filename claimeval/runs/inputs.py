@@ -15,7 +15,6 @@ from claimeval.metrics.flips import ByText, assessments_by_text
 from claimeval.runs.documents import MatchedDocuments, folded, match, name_of
 from claimeval.types.records import (
     CONTEXTS_AND_HISTORY,
-    Assessment,
     Part,
     Sample,
     SampleResult,
@@ -56,18 +55,6 @@ def declines(text: str, *, claims: bool) -> bool:
     if claims and len(text.split()) == 1:
         return False
     return "refusal" in kinds and not (claims and "statement" in kinds)
-
-
-def cited(assessment: Assessment) -> set[str]:
-    """Return the documents that judges cite for a supported claim; cites of outvoted judges do not
-    count."""
-    if assessment.support != "supported":
-        return set()
-    documents = set[str]()
-    for verdict in assessment.verdicts:
-        if verdict.support == "supported":
-            documents.update(verdict.cites)
-    return documents
 
 
 def _texts(sample: Sample, part: Part) -> object:
@@ -146,7 +133,7 @@ class Inputs:
             result = self._full(run) if self._full else None
             texts = {claim.id: claim.text for claim in result.claims} if result else {}
             for one in result.whole if result else ():
-                if ids := cited(one):
+                if ids := one.supported_by:
                     claim = _retrieved(one.against), texts.get(one.subject, "")
                     of_run.setdefault(claim, set()).update(ids)
         return self._cited[run]

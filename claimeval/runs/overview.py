@@ -31,7 +31,6 @@ from claimeval.runs.by_rank import ByRank
 from claimeval.runs.causes import CausePart, CauseRow, Culprit, rows
 from claimeval.runs.directory import RunResults, ScoresSummary, load_manifest, load_summary
 from claimeval.runs.front import Front, FrontBuilder
-from claimeval.runs.inputs import cited
 from claimeval.runs.judges import EXCERPT as REPLY_EXCERPT
 from claimeval.runs.judges import FailedReply, JudgeNumbers, judge_numbers
 from claimeval.runs.notes import Note, notes
@@ -621,7 +620,7 @@ class _RankTally:
         cites = set[str]()
         for assessment in result.whole:
             if assessment.against == "contexts":
-                cites |= cited(assessment)
+                cites.update(assessment.supported_by)
         relevant = set(result.sample.reference_context_ids)
         self._any_cited |= bool(cites)
         self._any_relevant |= bool(relevant)

@@ -252,8 +252,8 @@ class Store:
         with _explained(folder):
             ready = _prepare(folder)
             self._cache = _open(folder, ready)
-            # diskcache has no other way to change the timeout that it needs to open a file; from
-            # here on `put` waits, without SQLite's wait, which would stop the event loop
+            # diskcache needs a timeout to open a file. From here on `put` waits itself, since a
+            # wait of SQLite stops the event loop.
             self._cache._sql("PRAGMA busy_timeout = 0")
             if not ready:
                 _mark(folder, ready=True)

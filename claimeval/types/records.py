@@ -815,6 +815,16 @@ class Assessment(Labeled, extra="forbid"):
         """Whether the evidence is empty, so that no judge was asked."""
         return not self.verdicts and self.label is not None
 
+    @property
+    def supported_by(self) -> tuple[str, ...]:
+        """The ids of the documents that judges cite for a supported claim, each once, in the order
+        of the judges; empty for any other claim. Those of outvoted judges do not count: they may
+        contradict it."""
+        if self.support != "supported":
+            return ()
+        agreeing = [verdict for verdict in self.verdicts if verdict.support == "supported"]
+        return tuple(dict.fromkeys(name for verdict in agreeing for name in verdict.cites))
+
 
 FAILED: tuple[Label | None, ...] = ("contradicted", "not_found", None)
 """Labels of claims that are not supported, in the order of messages."""

@@ -252,3 +252,40 @@ def test_replies_that_gave_nothing_are_asked_for_again_as_in_a_run_of_one_proces
     for number in range(3):
         lines = [(tmp_path / f"{place}{number}" / "results.jsonl").read_bytes() for place in counts]
         assert lines[0] == lines[1]
+
+
+def test_a_decision_model_is_asked_over_the_coordinator_as_at_home(tmp_path: Path) -> None:
+    """It reads the claims and the evidence, which a prompt does not give apart."""
+    bodies: list[Any] = []
+
+    def respond(path: str, headers: Any, content: bytes) -> tuple[int, bytes]:
+        body = json.loads(content)
+        bodies.append(body)
+        choices = [choice["value"] for choice in body["questions"][0]["choices"]]
+        shares = [{"value": value, "probability": float(value == choices[0])} for value in choices]
+        answers = [
+            {"type": "choice", "name": question["name"], "choice": choices[0], "confidence": 1.0}
+            | {"probabilities": shares}
+            for question in body["questions"]
+        ]
+        return 200, json.dumps({"model": body["model"], "answers": answers}).encode()
+
+    async def asked(judge: str) -> ce.Run:
+        async with asking(judge, cache=tmp_path / "cache"):
+            return await ce.ascore(data(tmp_path, 2), judges=judge, extractor="local:lexical")
+
+    with serve(respond) as url:
+        judge = f"decisions:model@{url}"
+        away = asyncio.run(asked(judge))
+        sent = len(bodies)
+        home = ce.score(
+            data(tmp_path, 2),
+            judges=judge,
+            extractor="local:lexical",
+            options=RunOptions(cache=tmp_path / "cache"),
+        )
+    assert [one.label for result in away for one in result.assessments] == [
+        one.label for result in home for one in result.assessments
+    ]
+    assert all(one.label for result in away for one in result.assessments)
+    assert len(bodies) == sent > 0, "its replies are found under the same keys"

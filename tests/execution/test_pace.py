@@ -239,6 +239,16 @@ def test_refusals_in_a_row_are_waited_out_longer_and_longer_and_given_up_in_the_
     assert waits[-1] == pytest.approx(MAX_PAUSE, abs=0.11)
 
 
+def test_after_thousands_of_short_refusals_a_pause_is_still_the_longest() -> None:
+    async def main() -> float:
+        way = pace()
+        for _ in range(1_100):
+            await enter_after(way, refusal(0.01))
+        return await enter_after(way, refusal())
+
+    assert run(main()) == pytest.approx(MAX_PAUSE, abs=0.11)
+
+
 async def seconds_until_a_call_of_all_tokens(outcome: Completion | CallError) -> float:
     """How long a call of 1000 tokens, all of a minute's, waits after a call of 300 with this
     outcome.

@@ -129,7 +129,7 @@ def leading(totals: Mapping[str, float], panel: Panel) -> Winners:
     for word, total in totals.items():
         values[scale.value(word)] += total
         sides[scale.positive(word)] += total
-    # Of grades 3, 3, 2, 0, 0, of which 2 is relevant, 3 and 0 tie; three of five say relevant.
+    # Of 3, 3, 2, 0, 0, relevant from 2 on, 3 and 0 tie, and 3 wins: three of five are relevant.
     side_of = {scale.value(word): scale.positive(word) for word in totals}
     first = _largest(values)
     heaviest = _largest({side: sides[side] for side in {side_of[value] for value in first}})
