@@ -475,5 +475,6 @@ def test_no_room_is_harder_to_read_than_it_was() -> None:
             most = recorded.get(row.room, {}).get(name, value)
             if value > most:
                 worse.append(f"{row.room}: {name} is {value}, and was {most}")
-    assert not worse, "\n".join(worse)
+    advice = "`python tools/readability.py ROOM` lists what is counted"
+    assert not worse, "\n".join([*worse, advice])
     assert {row.room for row in rows} == set(recorded)

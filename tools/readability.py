@@ -1,6 +1,7 @@
 """How much a reader must hold at once, by room.
 
     python tools/readability.py             prints the figures of each room
+    python tools/readability.py runs        lists the places of one room that are counted
     python tools/readability.py --record    writes them to tests/readability.json, where they are
                                             better: `tests/test_architecture.py` keeps them so
 
@@ -223,6 +224,33 @@ def _comments(found: Sequence[tokenize.TokenInfo]) -> int:
     return count
 
 
+def places(room: str, package: Path = PACKAGE) -> Iterator[str]:
+    """Yield the functions of a room above 10, and what is packed, heavy, nested or a fragment."""
+    files = sorted(package.rglob("*.py"))
+    named = Counter(
+        name
+        for path in files
+        for name in re.findall(r"[A-Za-z_]\w+", path.read_text(encoding="utf-8"))
+    )
+    for path in files:
+        within = path.relative_to(package)
+        if room != (within.parts[0] if len(within.parts) > 1 else ""):
+            continue
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            kinds = {
+                "fragment": _is_fragment(node, named),
+                "packed": _is_packed(node),
+                "heavy": _is_heavy(node),
+                "nested": _is_nested(node),
+            }
+            found = [kind for kind, is_one in kinds.items() if is_one]
+            if isinstance(node, _FUNCTIONS) and complexity(node) > 10:
+                found.append(f"complexity {complexity(node)}")
+            if found and isinstance(node, (ast.stmt, ast.expr)):
+                what = node.name if isinstance(node, _FUNCTIONS) else ""
+                yield f"{within}:{node.lineno}: {', '.join(found)} {what}".rstrip()
+
+
 def held(row: Readability) -> dict[str, float]:
     """Return the figures of a room that may not get worse; means are rounded up, so that a line
     more is no failure."""
@@ -252,11 +280,18 @@ def record(rows: list[Readability]) -> None:
 
 
 def main() -> None:
-    """Print a row for each room, and the whole; or record them."""
-    found = rooms()
-    if sys.argv[1:] == ["--record"]:
-        record(found)
-        return
+    """Print a row for each room, and the whole; or record them, or list the places of one."""
+    match sys.argv[1:]:
+        case ["--record"]:
+            record(rooms())
+        case [room]:
+            print("\n".join(places(room)))
+        case _:
+            show(rooms())
+
+
+def show(found: list[Readability]) -> None:
+    """Print a row for each room, and the whole."""
     print(
         f"{'room':14}{'lines':>7}{'tokens a line':>15}{'above 10':>10}{'above 20':>10}"
         f"{'highest':>9}{'packed':>8}{'heavy':>7}{'nested':>8}{'comments':>10}{'fragments':>11}"

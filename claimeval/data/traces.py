@@ -373,7 +373,8 @@ def _span(fields: Mapping[str, Any], trace: str | None = None, parent: str = "")
     output = attributes.get("output.value")
     retrieved = next((by_name[name] for name in _RETRIEVED if by_name.get(name)), None)
     model = _first(attributes, _MODEL)
-    kind = _kind(attributes, output, retrieved, has_model=bool(model))
+    answer = _spoken_under(_SAID, by_name, "assistant")
+    kind = _kind(attributes, retrieved, answer, has_model=bool(model))
     if not kind:
         return span
     # a chain is asked by what went into it, a model by the messages that it was sent
@@ -386,7 +387,6 @@ def _span(fields: Mapping[str, Any], trace: str | None = None, parent: str = "")
         documents = (
             _documents(retrieved or []) or _beside(output) or _beside(attributes.get("input.value"))
         )
-    answer = _spoken_under(_SAID, by_name, "assistant")
     provider = _first(attributes, _PROVIDER)
     return span._replace(
         answer=answer,
@@ -460,7 +460,9 @@ def _lists(attributes: Mapping[str, Any]) -> dict[str, list[dict[str, Any]]]:
     }
 
 
-def _kind(attributes: Mapping[str, Any], output: Any, retrieved: Any, *, has_model: bool) -> str:
+def _kind(
+    attributes: Mapping[str, Any], retrieved: Any, answer: str | None, *, has_model: bool
+) -> str:
     """Return the kind of a span; empty if it is unknown.
 
     What holds documents is a retrieval, whatever it is called, unless it is a chain with an answer.
@@ -469,9 +471,9 @@ def _kind(attributes: Mapping[str, Any], output: Any, retrieved: Any, *, has_mod
     kind = next(filter(None, named), "")
     if kind in (*_RETRIEVING, "llm"):
         return kind
-    pages = _are_pages(output)
+    pages = _are_pages(attributes.get("output.value"))
     if retrieved or pages:
-        is_chain = kind == "chain" and not pages and spoken(output, "assistant")
+        is_chain = kind == "chain" and not pages and answer
         return "chain" if is_chain else "retriever"
     return kind or ("llm" if has_model else "")
 

@@ -576,21 +576,16 @@ def of_claims(result: SampleResult) -> list[ClaimCitations]:
         rank: document.id
         for rank, document in zip(m.sample.ranks("contexts"), documents, strict=True)
     }
-    named = _named_by_judges(result)
+    of_contexts = [one for one in result.whole if one.against == "contexts"]
+    named = {one.subject: one.supported_by for one in of_contexts}
     found = []
     for claim, known in zip(m.claims_of("answer"), table(m).claims, strict=True):
         cited = [ids[rank] for rank in sorted(_ranks(known.cited)) if rank in ids]
         supporting = [ids[rank] for rank, truth in known.single.items() if truth]
         # Where cited contexts alone were judged, a judge of all of them names the one that does.
-        supporting = supporting or named.get(claim.id, [])
-        found.append(ClaimCitations(claim.id, _kind(known), tuple(cited), tuple(supporting)))
+        sources = tuple(supporting) or named.get(claim.id, ())
+        found.append(ClaimCitations(claim.id, _kind(known), tuple(cited), sources))
     return found
-
-
-def _named_by_judges(result: SampleResult) -> dict[str, list[str]]:
-    """Return by claim the documents that judges of all contexts together named as its support."""
-    of_contexts = [one for one in result.whole if one.against == "contexts"]
-    return {one.subject: list(one.supported_by) for one in of_contexts}
 
 
 def _kind(claim: CitedClaim) -> CitationKind:

@@ -822,8 +822,11 @@ class Assessment(Labeled, extra="forbid"):
         contradict it."""
         if self.support != "supported":
             return ()
-        agreeing = [verdict for verdict in self.verdicts if verdict.support == "supported"]
-        return tuple(dict.fromkeys(name for verdict in agreeing for name in verdict.cites))
+        cites: list[str] = []
+        for verdict in self.verdicts:
+            if verdict.support == "supported":
+                cites += verdict.cites
+        return tuple(dict.fromkeys(cites))
 
 
 FAILED: tuple[Label | None, ...] = ("contradicted", "not_found", None)

@@ -101,6 +101,28 @@ def test_without_a_span_above_the_retrieval_gives_the_question_and_the_last_mode
     assert (sample.question, sample.answer) == (ASKED, "63 m.")
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"output.value": SAID},
+        {"gen_ai.completion": SAID},
+        {"gen_ai.output.messages": json.dumps([{"role": "assistant", "content": SAID}])},
+        {
+            "llm.output_messages.0.message.role": "assistant",
+            "llm.output_messages.0.message.content": SAID,
+        },
+    ],
+)
+def test_a_chain_that_also_holds_its_documents_keeps_its_answer(
+    tmp_path: Path, said: dict[str, object]
+) -> None:
+    documents = {"retrieval.documents.0.document.content": PAGE}
+    span = phoenix("t1", "root", "CHAIN", **{"input.value": ASKED, **documents, **said})
+    (sample,) = ce.read_samples(write(tmp_path / "spans.jsonl", span))
+    assert (sample.question, sample.answer) == (ASKED, SAID)
+    assert [context.text for context in sample.contexts or ()] == [PAGE]
+
+
 def test_of_reranked_documents_those_of_the_reranker_count(tmp_path: Path) -> None:
     reranker = phoenix(
         "t1",
