@@ -117,7 +117,7 @@ def test_a_chain_that_also_holds_its_documents_keeps_its_answer(
     tmp_path: Path, said: dict[str, object]
 ) -> None:
     documents = {"retrieval.documents.0.document.content": PAGE}
-    span = phoenix("t1", "root", "CHAIN", **{"input.value": ASKED, **documents, **said})
+    span = phoenix("t1", "root", "CHAIN", None, **{"input.value": ASKED, **documents, **said})
     (sample,) = ce.read_samples(write(tmp_path / "spans.jsonl", span))
     assert (sample.question, sample.answer) == (ASKED, SAID)
     assert [context.text for context in sample.contexts or ()] == [PAGE]
