@@ -89,6 +89,8 @@ class EvidenceFinder:
         best: int | None = None
         highest = 0.0
         for number, found in enumerate(shared):
+            if not found:  # most sentences have none of the words
+                continue
             weight = math.fsum(map(weights.__getitem__, found))
             if weight < least:
                 continue

@@ -224,10 +224,9 @@ def _end(plain: bool, marked: bool) -> re.Pattern[str]:
     """
     marks = rf"(?:[ \t]?{TRAILING_MARK})*+" if marked else ""
     sign = "[.!?]" if plain else "[.!?…]"
-    first = (  # what stands before it is looked at last, since that takes the most time
-        rf"{sign}(?<!{sign}{{2}})"
-    )
-    full_stop = rf"{first}{sign}*+(?:[\"'”’»“«)\]*_]|[ \u00a0\u202f]»)*+{marks}(?=\s)"
+    closing = rf"(?:[\"'”’»“«)\]*_]|[ \u00a0\u202f]»)*+{marks}(?=\s)"
+    # What stands before the sign is looked at after it, since that takes the most time.
+    full_stop = rf"{sign}(?:{_plain_end()}|(?<!{sign}{{2}}){sign}*+{closing})"
     if plain:
         return re.compile(full_stop)
     return re.compile(
@@ -283,6 +282,27 @@ _AFTER_ORDINALS = words_of(
 """In German, a full stop makes a number an ordinal: "im 19. Jahrhundert", "am 3. Mai"."""
 
 
+@cache
+def _plain_end() -> str:
+    """Return the pattern of what stands around most ends: an ordinary word with a full stop, and a
+    capital letter. Such an end needs no rule, which takes ten times as long.
+
+    Words that are too short to be sure, and abbreviations in any form, are left to the rules.
+    """
+    by_length = dict[int, list[str]]()
+    for word in sorted(_ABBREVIATIONS):
+        if len(word) >= _ORDINARY and word.isascii() and word.isalpha():
+            by_length.setdefault(len(word), []).append(word)
+    no_abbreviation = "".join(
+        rf"(?<!(?<![^\W_])(?i:{'|'.join(words)})\.)" for words in by_length.values()
+    )
+    return rf"(?P<plain>(?= [A-Z])(?<=[a-z]{{{_ORDINARY}}}\.){no_abbreviation})"
+
+
+_ORDINARY = 4
+"""Minimum number of letters of a word after which a full stop plainly ends a sentence."""
+
+
 @lru_cache(maxsize=256)
 def block_sentences(text: str, block: TextBlock) -> tuple[Span, ...]:
     """Split one block into sentences. Extraction prompts, claims by rule and their measures split
@@ -293,7 +313,11 @@ def block_sentences(text: str, block: TextBlock) -> tuple[Span, ...]:
     beyond = beyond_ascii(text[block.start : block.end])
     plain = not _OTHER_SIGNS.search(beyond)
     ends = _end(plain, marked).finditer(text, block.start, block.end)
-    cuts = [match.end() for match in ends if _ends_sentence(text, block.start, match)]
+    cuts = [
+        match.end()
+        for match in ends
+        if match.lastgroup == "plain" or _ends_sentence(text, block.start, match)
+    ]
     spans = [
         _trimmed(text, start, end)
         for start, end in zip([block.start, *cuts], [*cuts, block.end], strict=True)
@@ -305,8 +329,6 @@ def _ends_sentence(text: str, block_start: int, end: re.Match[str]) -> bool:
     """Return whether the terminator at `end` ends a sentence, and not an abbreviation or a
     quotation inside one."""
     start, stop = end.span()
-    if stop - start == 1 and _ends_plainly(text, max(block_start, start - _LAST_WORD), start):
-        return True
     if text[start] in _STOPS:
         return not _inside_quotation(text, block_start, end)
     after = _OPENING.match(text, stop)
@@ -329,29 +351,6 @@ def _ends_sentence(text: str, block_start: int, end: re.Match[str]) -> bool:
     if ordinary and word.isascii():
         return True
     return _stops_after_other_word(text, begins, word, before[:-1])
-
-
-def _ends_plainly(text: str, low: int, stop: int) -> bool:
-    """Return whether a full stop stands between an ordinary word and a capital letter, as most do.
-    The rules below would say the same of it, in ten times the time.
-
-    Args:
-        text: The whole text.
-        low: Where the text before the full stop is looked at from.
-        stop: Where the full stop is.
-    """
-    if text[stop] != "." or text[stop + 1 : stop + 2] != " ":
-        return False
-    following = text[stop + 2 : stop + 3]
-    word = text[max(low, text.rfind(" ", low, stop) + 1) : stop]
-    return (
-        following.isupper()
-        and following.isascii()
-        and len(word) > 2
-        and word.isascii()
-        and word.isalpha()
-        and word.lower() not in _ABBREVIATIONS
-    )
 
 
 def _is_in_a_name(text: str, block_start: int, stop: int, before: list[str]) -> bool:
