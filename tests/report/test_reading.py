@@ -10,6 +10,7 @@ import pytest
 
 import claimeval as ce
 from benchmarks.loopback import Options
+from claimeval.evaluation.evidence import shown_sentence
 from claimeval.evaluation.rebuilder import Rebuilder
 from claimeval.judging.panel import Panel
 from claimeval.report import forms
@@ -133,6 +134,59 @@ def test_no_sentence_is_highlighted_that_is_not_like_the_claim(
     )
     assert browser.texts(".passage") == []
     assert "No sentence shares enough words with claim 1" in browser.line(".evidence")
+
+
+def test_the_page_finds_the_sentences_that_other_screens_show(
+    browser: Browser, tmp_path: Path
+) -> None:
+    # No judge gives a reason, so the page looks for each sentence itself.
+    shown = {
+        "The towers were opening in 1902": "The tower opened in 1902.",
+        "Its height is 1,250 feet": "It is 1250 feet high, or 381 metres.",
+        "The keeper had a dog, and left it the day before": "The keeper had left the day before.",
+        "塔は一九〇二年に開いた": "塔は一九〇二年に開業した。",
+        "Die Brücke über den Fluß wurde 1911 erbaut": "Erbaut wurde sie im Jahr 1911.",
+        "Nobody knows": "Nobody was hurt.",
+        "It closed at 18:30": "It opens at 9:00 and closes at 18:30!",
+        "Bread is baked on Mondays": None,
+    }
+    documents = (
+        Document(
+            id="guide",
+            text="The tower opened in 1902. It is 1250 feet high, or 381 metres. It opens at 9:00"
+            " and closes at 18:30! Who keeps it?",
+        ),
+        Document(id="history", text="The keeper had left the day before. Nobody was hurt."),
+        Document(id="ja", text="塔は一九〇二年に開業した。高さは八十メートルである。"),
+        Document(id="de", text="Über dem Fluss steht eine Brücke. Erbaut wurde sie im Jahr 1911."),
+    )
+    sample = TOWER.model_copy(
+        update={"answer": ". ".join([*shown, ""]).strip(), "contexts": documents}
+    )
+
+    def without_reasons(result: SampleResult) -> SampleResult:
+        update = {"explanation": None, "evidence": None, "cites": (), "label": "not_found"}
+        found = tuple(
+            one.model_copy(
+                update={"verdicts": tuple(each.model_copy(update=update) for each in one.verdicts)}
+            )
+            for one in result.assessments
+        )
+        return result.model_copy(update={"assessments": found})
+
+    folder = make(tmp_path / "run", (sample,), metrics=["faithfulness"], revise=without_reasons)
+    (result,) = RunResults.of(folder)
+    texts = {document.id: document.text for document in documents}
+    for claim, assessment in zip(result.claims, result.assessments, strict=True):
+        expected = shown[claim.text.rstrip(".")]
+        found = shown_sentence(result.sample, assessment, claim.text)
+        of_python = found and texts[found.span.document][found.span.start : found.span.end]
+        assert of_python == expected
+    page = forms.write(folder, "html")
+    for claim in result.claims:
+        browser.open(page, f"#/sample/tower?claim={claim.id}")
+        expected = shown[claim.text.rstrip(".")]
+        assert browser.texts(".passage") == ([expected] if expected else []), claim.text
 
 
 def test_the_reference_has_its_claims_marked_too(browser: Browser, page: Path) -> None:

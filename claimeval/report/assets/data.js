@@ -24,14 +24,10 @@ import { unpack } from "./unpacking.js";
  * @typedef {{ name: string, unit?: string, claims_of?: string, against?: string, derived?: string }} Metric
  */
 /** @typedef {{ results: Line.SampleResult[], requests: any[], literals: string[], diagnosis: string[],
- *   citations: Citation[][], documents: Listed, sentences: ShownSentence[][], cited: ClaimCitation[][] }} Detail */
+ *   citations: Citation[][], documents: Listed, sentences: JudgedSentence[][], cited: ClaimCitation[][] }} Detail */
 /** @typedef {[claim: string, kind: string, words: string]} ClaimCitation what is right or wrong with the citations of a claim */
-/**
- * The sentence that is shown for a claim, in code points: claim, part, document, start, end, and 1 if the reason of a
- * judge is about it. Of two items if no sentence is like the claim.
- *
- * @typedef {[string, string, string?, number?, number?, number?]} ShownSentence
- */
+/** @typedef {[claim: string, part: string, document: string, start: number, end: number]} JudgedSentence the sentence that
+ *   the reason of a judge is about, in code points */
 /** @typedef {{ start: number, end: number, label: string | null, document: string | null, words: string }} Citation */
 
 /** @typedef {{ words: string, figure: string, inner: boolean, part: Omit<Page.CausePart, "largest" | "parts"> | null }} CauseRow

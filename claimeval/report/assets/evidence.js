@@ -155,8 +155,7 @@ export function namedDocuments(entry, { short }) {
 }
 
 /**
- * The sentence that the reason of a judge is about, or the nearest one. Only for a claim that is supported without a
- * reason it is looked for here: in each document that a judge names, or in all together.
+ * The sentence that the reason of a judge is about, as it stands in the run, or else the nearest one.
  *
  * @param {Entry} entry
  * @param {Side} side
@@ -164,24 +163,19 @@ export function namedDocuments(entry, { short }) {
  * @param {Shared[]} named
  */
 function passages({ claim }, side, documents, named) {
-  const shown = side.sentences.find(
+  const judged = side.sentences.find(
     ([subject, part]) => subject === claim.id && part === side.metric.against,
   );
-  if (shown) {
-    const [, , id, start = 0, end = 0, judged = 0] = shown;
-    const document = documents.find(({ ids }) => id !== undefined && ids[side.run] === id);
+  if (judged) {
+    const [, , id, start, end] = judged;
+    const document = documents.find(({ ids }) => ids[side.run] === id);
     const own = documentsOf(side.result.sample, side.metric.against).find((one) => one.id === id);
     if (!document || own?.text !== document.text) return [];
     const [from, to] = [start, end].map((at) => unitsOf(document.text, at));
-    return [{ document, from, to, judged: judged === 1 }];
+    return [{ document, from, to, judged: true }];
   }
-  return (
-    named.length
-      ? named.map((document) => closestSentence(claim.text, [document]))
-      : [closestSentence(claim.text, documents)]
-  )
-    .filter((found) => found !== null)
-    .map((found) => ({ ...found, judged: false }));
+  const found = closestSentence(claim.text, documents, named);
+  return found ? [{ ...found, judged: false }] : [];
 }
 
 /** @param {Entry | undefined} entry @param {Shared[]} named @param {any[]} matches */

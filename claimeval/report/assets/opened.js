@@ -5,7 +5,7 @@ import { ordered } from "./filters.js";
 import { list, listedState } from "./listing.js";
 import { sampleAddress } from "./route.js";
 
-/** @import { Citation, Listed, Metric, Row, ShownSentence } from "./data.js" */
+/** @import { Citation, JudgedSentence, Listed, Metric, Row } from "./data.js" */
 /** @import { Entry } from "./entries.js" */
 
 /**
@@ -21,7 +21,7 @@ import { sampleAddress } from "./route.js";
  * @property {string | undefined} diagnosis whether retrieval or generation is to blame
  * @property {Citation[]} citations those of the answer, if it was checked whether they are right
  * @property {import("./data.js").ClaimCitation[]} cited what is right or wrong with the citations of each claim
- * @property {ShownSentence[]} sentences shown for its claims
+ * @property {JudgedSentence[]} sentences that reasons are about
  * @property {Listed} listed documents of both runs in one list
  * @property {Page.Overview} facts
  * @property {Map<string, string>} short judge -> the name that is shown
