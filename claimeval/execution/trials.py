@@ -17,6 +17,7 @@ from itertools import combinations
 from typing import Any
 
 from claimeval.store.lessons import Lessons
+from claimeval.types.chat_format import SHAPING
 from claimeval.types.requests import (
     LONG_REPLY,
     SCHEMA_BOUNDS,
@@ -36,37 +37,6 @@ MOST_TRIALS = 3
 """Trials for one prompt of a model at an endpoint; after one without a result there is no other."""
 OF_USER = ("temperature", "top_p", "seed", "reasoning_effort", "top_logprobs")
 """Settings of a judge that a user may set and a server refuse."""
-EXTRA = frozenset(
-    {
-        "frequency_penalty",
-        "presence_penalty",
-        "repetition_penalty",
-        "logit_bias",
-        "top_k",
-        "top_a",
-        "min_p",
-        "typical_p",
-        "stop",
-        "stop_sequences",
-        "verbosity",
-        "reasoning",
-        "thinking",
-        "think",
-        "enable_thinking",
-        "chat_template_kwargs",
-        "guided_json",
-        "guided_choice",
-        "guided_regex",
-        "guided_grammar",
-        "include_reasoning",
-        "keep_alive",
-        "ignore_eos",
-        "skip_special_tokens",
-        "prompt_cache_key",
-    }
-)
-"""Fields of `extra` that a trial may leave out: they shape the reply. All others may say who gets
-the texts, or may store them, and are always sent."""
 
 _SPELLED = {"random_seed": "seed", "logprobs": "top_logprobs"}
 """Settings whose fields have other names."""
@@ -327,7 +297,7 @@ def _settings_of(judge: Judge, *, top_logprobs: int | None) -> tuple[str, ...]:
     # a checker's label is complete without its probability
     values["top_logprobs"] = None if judge.asks else top_logprobs
     values["temperature"] = judge.temperature or None  # 0 is claimeval's default
-    extra = [name for name in judge.extra if name in EXTRA]
+    extra = [name for name in judge.extra if name in SHAPING]
     return (*(name for name, value in values.items() if value is not None), *extra)
 
 

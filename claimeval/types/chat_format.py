@@ -74,7 +74,7 @@ RESERVED = {
 """Fields that `extra` must not have, each with the reason: claimeval sets them, or they would
 bypass the limits."""
 
-FREE = frozenset(
+SHAPING = frozenset(
     {
         "frequency_penalty",
         "presence_penalty",
@@ -86,12 +86,6 @@ FREE = frozenset(
         "typical_p",
         "stop",
         "stop_sequences",
-        "user",
-        "metadata",
-        "store",
-        "safety_identifier",
-        "prompt_cache_key",
-        "cache_control",
         "verbosity",
         "reasoning",
         "thinking",
@@ -103,16 +97,27 @@ FREE = frozenset(
         "guided_regex",
         "guided_grammar",
         "include_reasoning",
-        "safe_prompt",
-        "safety_settings",
-        "service_tier",
-        "inference_geo",
         "keep_alive",
         "ignore_eos",
         "skip_special_tokens",
-        "transforms",
+        "prompt_cache_key",
     }
 )
+"""Fields of `extra` that shape the reply or how it is made. Where a server refuses a request, one
+of these may be left out. All others may say who gets the texts, or may store them, and are always
+sent."""
+FREE = SHAPING | {
+    "user",
+    "metadata",
+    "store",
+    "safety_identifier",
+    "cache_control",
+    "safe_prompt",
+    "safety_settings",
+    "service_tier",
+    "inference_geo",
+    "transforms",
+}
 """Fields of `extra` that cost nothing beyond the tokens of prompt and reply, which the caps
 count."""
 
