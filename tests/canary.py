@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import base64
-import mmap
-import re
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -33,16 +31,18 @@ def _forms() -> Iterator[bytes]:
         yield base64.b64encode(b"x" * offset + CANARY.encode())[4:-4]
 
 
-_PATTERN = re.compile(b"|".join(re.escape(form) for form in _forms()))
+FORMS = tuple(_forms())
+BLOCK = 2**24
+"""Bytes of a file that are read at once."""
 
 
 def holds_a_key(content: bytes | str) -> bool:
     """Whether the key stands there in any form."""
-    return bool(
-        _PATTERN.search(
-            content.encode("utf-8", "surrogatepass") if isinstance(content, str) else content
-        )
-    )
+    if isinstance(content, str):
+        content = content.encode("utf-8", "surrogatepass")
+    # One search for each form takes a seventh of the time of one pattern of all: the tests leave
+    # gigabytes behind.
+    return any(form in content for form in FORMS)
 
 
 def files_with_a_key(folder: Path) -> list[Path]:
@@ -55,7 +55,11 @@ def files_with_a_key(folder: Path) -> list[Path]:
 
 
 def _in_file(path: Path) -> bool:
-    if not path.stat().st_size:
-        return False
-    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
-        return bool(_PATTERN.search(content))
+    """Whether a file holds it, also across two blocks."""
+    end = b""
+    with path.open("rb") as file:
+        while block := file.read(BLOCK):
+            if holds_a_key(end + block):
+                return True
+            end = block[-max(map(len, FORMS)) :]
+    return False

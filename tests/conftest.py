@@ -11,6 +11,7 @@ import socket
 import sys
 from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack
+from pathlib import Path
 from typing import Any, Protocol
 
 import pytest
@@ -236,3 +237,36 @@ def mistral_server(start_server: StartServer) -> ThreadHandle:
     """A server that echoes; ``.url`` is Mistral's server_url, ``.server.judge`` may be
     exchanged."""
     return start_server(dialect="mistral")
+
+
+@pytest.fixture(scope="session")
+def page_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+    """What is set while a page runs: a provider on loopback, a price of its models, and a reply
+    cache."""
+    from tests import page_judge
+
+    folder = tmp_path_factory.mktemp("environment")
+    with serve_in_thread(judge=page_judge.answer) as server:
+        models = ("gpt-5-mini", "gpt-5")
+        rows = [f"openai:{model}@{server.url}: {{input: 0.25, output: 2.00}}\n" for model in models]
+        (folder / "prices.yaml").write_text("".join(rows), encoding="utf-8")
+        yield {
+            "OPENAI_API_KEY": "not-a-key",
+            "OPENAI_BASE_URL": server.url,
+            "CLAIMEVAL_CACHE": str(folder / "cache"),
+            "CLAIMEVAL_PRICES": str(folder / "prices.yaml"),
+        }
+
+
+@pytest.fixture(scope="session")
+def page_template(
+    page_environment: dict[str, str], tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    """A folder with the files and the runs that pages name. Three modules copy it: making it takes
+    ten seconds."""
+    from tests import page_files
+
+    folder = tmp_path_factory.mktemp("pages")
+    page_files.write(folder)
+    page_files.runs(folder, page_environment)
+    return folder

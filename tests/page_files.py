@@ -23,6 +23,8 @@ grid: {assess_prompt: [three_way, binary]}
 SERIES = tuple(f"2026-0{month}" for month in range(4, 9))
 COPIES = ("answers.jsonl", "candidate.jsonl", "data.jsonl", "september.jsonl", "october.jsonl")
 """Names under which pages have answers."""
+GIVEN = ".given"
+"""Marks a run that a page begins with."""
 TRACES = 2_400
 """Enough that one in a thousand is some."""
 
@@ -47,7 +49,7 @@ def write(folder: Path) -> None:
 
 
 def runs(folder: Path, environment: dict[str, str]) -> None:
-    """Make the runs that a page compares or reads."""
+    """Make the runs that a page compares or reads, and mark them."""
     for name in (
         "a",
         "main",
@@ -76,6 +78,8 @@ def runs(folder: Path, environment: dict[str, str]) -> None:
         exits=0,
         **environment,
     )
+    for run in (*(folder / "runs").iterdir(), *(folder / "experiments").iterdir()):
+        (run / GIVEN).touch()
 
 
 def _judge(folder: Path, data: str, out: str, environment: dict[str, str]) -> None:

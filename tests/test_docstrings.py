@@ -19,9 +19,6 @@ from claimeval import ir, lexical, statistics, testing
 from tests import test_other_jobs, test_pages
 from tests.conftest import StartServer
 
-provider = test_pages.provider
-environment = test_pages.environment
-template = test_pages.template
 folder = test_pages.folder
 site = test_other_jobs.site
 

@@ -30,10 +30,9 @@ import click
 import pytest
 
 import claimeval as ce
-from benchmarks.loopback import serve_in_thread
 from claimeval.cli.main import app, commands
 from claimeval.testing import serve
-from tests import page_files, page_judge
+from tests import page_files
 from tests.command_line import call, folded
 
 ROOT = Path(__file__).parents[1]
@@ -65,8 +64,6 @@ DEPENDENCY = re.compile(
 UNRUN = ("view", "push", "batch cancel", "perplexity", "reward")
 """Commands that serve until they are stopped, or need a platform or the weights of a model. Their
 examples have tests of their own below."""
-GIVEN = ".given"
-"""Marks a run that a page begins with."""
 KEYS = "y\n" * 300
 """What a person types who labels."""
 
@@ -99,48 +96,18 @@ def blocks(text: str) -> Iterator[Block]:
         yield Block(line, match["kind"], body, match["file"], needs and needs[1])
 
 
-@pytest.fixture(scope="module")
-def provider() -> Iterator[str]:
-    """The address of a provider on loopback."""
-    with serve_in_thread(judge=page_judge.answer) as server:
-        yield server.url
-
-
-@pytest.fixture(scope="module")
-def environment(provider: str, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """What is set while a page runs: the provider, a price of its models, and a reply cache."""
-    folder = tmp_path_factory.mktemp("environment")
-    models = ("gpt-5-mini", "gpt-5")
-    rows = [f"openai:{model}@{provider}: {{input: 0.25, output: 2.00}}\n" for model in models]
-    (folder / "prices.yaml").write_text("".join(rows), encoding="utf-8")
-    return {
-        "OPENAI_API_KEY": "not-a-key",
-        "OPENAI_BASE_URL": provider,
-        "CLAIMEVAL_CACHE": str(folder / "cache"),
-        "CLAIMEVAL_PRICES": str(folder / "prices.yaml"),
-    }
-
-
-@pytest.fixture(scope="module")
-def template(environment: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the files and the runs that pages name."""
-    folder = tmp_path_factory.mktemp("pages")
-    page_files.write(folder)
-    page_files.runs(folder, environment)
-    for run in (*(folder / "runs").iterdir(), *(folder / "experiments").iterdir()):
-        (run / GIVEN).touch()
-    return folder
-
-
 @pytest.fixture
 def folder(
-    template: Path, environment: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    page_template: Path,
+    page_environment: dict[str, str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> Path:
-    """A copy of it as the working directory."""
+    """A copy of the folder that pages begin with as the working directory."""
     here = tmp_path / "page"
-    shutil.copytree(template, here)
+    shutil.copytree(page_template, here)
     monkeypatch.chdir(here)
-    for name, value in environment.items():
+    for name, value in page_environment.items():
         monkeypatch.setenv(name, value)
     return here
 
@@ -195,7 +162,7 @@ def commands_of(block: Block) -> Iterator[tuple[str, str]]:
 def make_room(line: str, folder: Path) -> None:
     """Remove the run that the pages begin with where a command writes one of its own."""
     for name in re.findall(r"(?:--out|-o) ([\w/-]+)", line):
-        if (folder / name / GIVEN).exists():
+        if (folder / name / page_files.GIVEN).exists():
             shutil.rmtree(folder / name)
 
 

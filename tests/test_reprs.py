@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -9,20 +11,26 @@ import pytest
 import claimeval as ce
 from claimeval import ir
 from claimeval.types.records import Document, Sample
-from tests import test_pages
-
-provider = test_pages.provider
-environment = test_pages.environment
-template = test_pages.template
-folder = test_pages.folder
 
 LINES = 13
 CHARACTERS = 1_300
 
 
-@pytest.fixture
-def results(folder: Path) -> dict[str, object]:
-    """A result of every function."""
+@pytest.fixture(scope="module")
+def results(
+    page_template: Path, page_environment: dict[str, str], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[dict[str, object]]:
+    """A result of every function, which tests only look at."""
+    folder = tmp_path_factory.mktemp("results") / "page"
+    shutil.copytree(page_template, folder)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        for name, value in page_environment.items():
+            patch.setenv(name, value)
+        yield _results()
+
+
+def _results() -> dict[str, object]:
     run = ce.Run.load("runs/a")
     comparison = ce.compare("runs/before", "runs/after")
     of_three = ce.compare("runs/2026-09", "runs/2026-10", "runs/2026-11")

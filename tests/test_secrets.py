@@ -25,6 +25,7 @@ from claimeval import providers
 from claimeval.types.errors import ClaimevalError
 from claimeval.types.options import RunOptions
 from claimeval.types.requests import CallError, Completion
+from tests import canary
 from tests.canary import CANARY, files_with_a_key, holds_a_key
 from tests.command_line import call
 from tests.providers.asking import PROVIDERS, judge_at, question
@@ -53,6 +54,19 @@ def test_the_forms_are_found(tmp_path: Path) -> None:
         for text in (CANARY, quote(CANARY), base64.b64encode(f"user:{CANARY}".encode()))
     )
     assert not holds_a_key("nothing of that kind")
+
+
+@pytest.mark.parametrize("before", [0, 1, 63, 64, 100, 127, 128])
+def test_a_key_is_found_in_a_file_wherever_blocks_end(
+    before: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(canary, "BLOCK", 128)
+    (tmp_path / "none").write_bytes(b"x" * 300)
+    (tmp_path / "empty").touch()
+    file = tmp_path / "key"
+    file.write_bytes(b"x" * before + CANARY.encode() + b"x" * 300)
+    assert files_with_a_key(tmp_path) == [file]
+    file.unlink()  # or the whole session fails
     (tmp_path / "inside").mkdir()
     (tmp_path / "inside" / "leak").write_text(f"x{CANARY}x")
     (tmp_path / "empty").touch()
