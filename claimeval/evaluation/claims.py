@@ -860,7 +860,9 @@ def with_numbering(
     if not has_metrics and not job.panel.per_document:
         return job
     found = find_numbering(samples, given, ask=ask and has_metrics)
-    remarks = (*job.remarks, found.note) if found.note else job.remarks
+    # Without metrics of citations, no number of the run depends on whether brackets cite.
+    notes = (found.note, found.doubt if has_metrics else None)
+    remarks = (*job.remarks, *filter(None, notes))
     return replace(job, numbering=found.numbering, remarks=remarks)
 
 

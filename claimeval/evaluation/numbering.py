@@ -9,6 +9,11 @@ explains: `[0]` is no rank, and `[5]` of five contexts no place from 0. If there
 labels and ids that are numbers take precedence over ranks. If the answers are divided, or the
 number is only a part of the id, the words of the citing sentences are counted in the contexts that
 the two readings mean. If that leaves it open, the caller is asked.
+
+Whether numbers in brackets are citations at all is never decided here: a system that cites wrongly
+looks the same as one whose answers have `data[3]` and `Press [1]`, and a lost mark is worse than a
+false one. Where few answers have them and their words do not show that they cite, a note has both
+counts, and the caller can state that they are none.
 """
 
 from __future__ import annotations
@@ -16,11 +21,21 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
+from itertools import chain
 from typing import NamedTuple
 
-from claimeval.lexical.citations import absent_sources, marks, masked
+from claimeval.lexical.brackets import CitationMark
+from claimeval.lexical.citations import absent_sources, is_bare, marks, masked
 from claimeval.lexical.words import words_apart
-from claimeval.metrics.citations import Citation, names_of, of, sentence_spans, shown
+from claimeval.metrics.citations import (
+    Citation,
+    is_number,
+    names_of,
+    of,
+    ranks_of,
+    sentence_spans,
+    shown,
+)
 from claimeval.metrics.numbering import Numbers, id_numbers, printed_numbers
 from claimeval.statistics import mcnemar_exact
 from claimeval.statistics.formatting import number_of
@@ -38,6 +53,9 @@ CHANCE = 0.05
 FEW = 0.05
 """Share of the answers with numbers below which those that only one reading explains are too few:
 a made-up `[0]` in a thousand answers does not move all of them by one."""
+MOST = 100
+"""Answers with numbers in brackets whose words are compared. More would make the sign test surer of
+what it shows already, and take as long as all other steps."""
 
 
 class NumberingFound(NamedTuple):
@@ -46,6 +64,9 @@ class NumberingFound(NamedTuple):
     numbering: Numbering | None
     """None: an id that is a number, else a rank."""
     note: str | None
+    doubt: str | None = None
+    """A note that numbers in brackets may be no citations, where few answers have them and nothing
+    shows that they cite."""
 
 
 class _ReadingCounts(NamedTuple):
@@ -81,15 +102,37 @@ def find_numbering(
     if given is not None:
         return NumberingFound(given, None)
     marked = 0
+    brackets = _BracketCounts()
     possible: dict[Numbering, bool] = {}
     for sample in samples:
-        if not (numbers := _cited_numbers(sample)):
+        cited = _cited_numbers(sample)
+        brackets.add(sample, cited.bracket)
+        if not cited.numbers:
             continue
         marked += 1
-        for numbering, is_certain in _readings(sample, numbers):
+        for numbering, is_certain in _readings(sample, cited.numbers):
             possible[numbering] = possible.get(numbering, True) and is_certain
-    if not possible:
-        return NumberingFound(None, None)
+    found = NumberingFound(None, None)
+    if possible:
+        found = _decide(samples, possible, marked, ask=ask)
+    return found._replace(doubt=_doubt(brackets, found.numbering))
+
+
+def _decide(
+    samples: Iterable[Sample],
+    possible: dict[Numbering, bool],
+    marked: int,
+    *,
+    ask: bool,
+) -> NumberingFound:
+    """Return the best of the possible numberings and ranks from 1.
+
+    Args:
+        samples: The samples.
+        possible: Whether each possible numbering is certain.
+        marked: How many answers have numbers.
+        ask: Whether an undecided case is an error.
+    """
     order: tuple[Numbering, ...] = ("printed", "id", "zero")
     chosen, *others = [numbering for numbering in order if numbering in possible]
     unexplained = 0
@@ -118,16 +161,124 @@ def find_numbering(
     return NumberingFound(chosen, note)
 
 
-def _cited_numbers(sample: Sample) -> frozenset[str]:
-    """Return the numbers that an answer cites by, other than places in `Sample.sources`."""
-    if not sample.answer or not sample.contexts or sample.sources:
-        return frozenset()
-    known = names_of(sample.contexts)
-    absent = absent_sources(sample.answer, known)
-    cited: set[str] = set()
-    for mark in marks(sample.answer, known, shown=shown(sample)):
-        cited.update(name for name in mark.names if name.isdecimal() and name not in absent)
-    return frozenset(cited)
+class _CitedNumbers(NamedTuple):
+    """The numbers that an answer cites by, other than places in `Sample.sources`."""
+
+    numbers: frozenset[str] = frozenset()
+    bracket: CitationMark | None = None
+    """The first mark that is numbers in brackets; None if there is none."""
+
+
+def _cited_numbers(sample: Sample) -> _CitedNumbers:
+    """Return the numbers that an answer cites by."""
+    if not _may_cite(sample):
+        return _CitedNumbers()
+    answer = sample.answer or ""
+    known = names_of(sample.contexts or ())
+    found = marks(answer, known, shown=shown(sample))
+    if not found:
+        return _CitedNumbers()
+    absent = absent_sources(answer, known)
+    names = set(chain.from_iterable([mark.names for mark in found])).difference(absent)
+    bracket = next((mark for mark in found if is_number(answer, mark, absent)), None)
+    return _CitedNumbers(frozenset(filter(str.isdecimal, names)), bracket)
+
+
+def _may_cite(sample: Sample) -> bool:
+    """Return whether an answer can cite contexts by numbers whose meaning is not given."""
+    return bool(sample.answer and sample.contexts) and not sample.sources
+
+
+class _BracketCounts:
+    """How many answers have numbers in brackets that look like citations."""
+
+    def __init__(self) -> None:
+        self.answers = 0
+        """Answers that can cite contexts."""
+        self.bracketed = 0
+        """Those with numbers in brackets."""
+        self.first = ""
+        """The first of these brackets, with the words around it."""
+        self.kept: list[Sample] = []
+        """The first samples with numbers in brackets, at most `MOST`."""
+
+    def add(self, sample: Sample, bracket: CitationMark | None) -> None:
+        """Count a sample with the first of its brackets."""
+        self.answers += _may_cite(sample)
+        if bracket is None:
+            return
+        self.bracketed += 1
+        self.first = self.first or _in_its_words(sample.answer or "", bracket)
+        if len(self.kept) < MOST:
+            self.kept.append(sample)
+
+
+def _in_its_words(answer: str, bracket: CitationMark) -> str:
+    """Return a bracket with up to three words on either side of it."""
+    before = _WORDS_BEFORE.search(answer, max(0, bracket.start - 120), bracket.start)
+    after = _WORDS_AFTER.match(answer, bracket.end)
+    assert before is not None, "no words are words too"
+    assert after is not None, "no words are words too"
+    text = " ".join(answer[before.start() : after.end()].split())
+    # Pages without texts leave out what stands in such quotation marks.
+    return "".join([sign for sign in text if sign.isprintable() and sign not in "“”"])
+
+
+_WORDS_BEFORE = re.compile(r"(?:\S{1,30}\s{1,3}){0,2}\S{0,30}\s{0,3}\Z")
+_WORDS_AFTER = re.compile(r"\S{0,30}(?:\s{1,3}\S{1,30}){0,3}")
+
+
+def _doubt(brackets: _BracketCounts, numbering: Numbering | None) -> str | None:
+    """Return a note that numbers in brackets may be no citations: they stand in less than half of
+    the answers, and their sentences are not closer to the contexts that they mean."""
+    if not brackets.bracketed or 2 * brackets.bracketed >= brackets.answers:
+        return None
+    closer = 0
+    farther = 0
+    for sample in brackets.kept:
+        difference = _closeness(sample.model_copy(update={"numbering": numbering}))
+        closer += difference > 0
+        farther += difference < 0
+    # A sign test of five answers shows nothing, though all of them are closer.
+    if closer and (not farther or _preferred((closer, farther))):
+        return None
+    compared = number_of(len(brackets.kept), "answer")
+    if len(brackets.kept) < brackets.bracketed:
+        compared = f"the first {compared}"
+    return (
+        f"numbers in brackets, as in “{brackets.first}”, are read as citations in"
+        f" {brackets.bracketed:,} of {brackets.answers:,} answers with contexts. Words do not show"
+        " that they are: the sentences with brackets share more words with the contexts of the"
+        f" numbers than with the others in {closer:,} of {compared}. If they cite nothing, add"
+        " --field numbering=none"
+    )
+
+
+def _closeness(sample: Sample) -> float:
+    """Return how many more words the sentences with numbers in brackets share with the contexts
+    that these mean than with the other contexts, on average."""
+    answer = sample.answer or ""
+    text = masked(answer)
+    spans = sentence_spans(sample)
+    contexts = [_words_of(context) for context in sample.contexts or ()]
+    total = 0.0
+    for citation in of(sample, spans):
+        if not is_bare(answer[citation.start : citation.end]):
+            continue
+        said = _words(text[slice(*spans[citation.sentence - 1])])
+        meant = ranks_of(citation.cited)
+        shared: tuple[list[int], list[int]] = ([], [])
+        for rank, words in enumerate(contexts, 1):
+            shared[rank not in meant].append(len(said & words))
+        # With every context cited, there is nothing to compare with.
+        if shared[1]:
+            total += _mean(shared[0]) - _mean(shared[1])
+    return total
+
+
+def _mean(counts: Sequence[int]) -> float:
+    """Return the mean; 0 for no counts, as a number that no context has shares no words."""
+    return sum(counts) / len(counts) if counts else 0.0
 
 
 def _readings(sample: Sample, numbers: frozenset[str]) -> list[tuple[Numbering, bool]]:
@@ -179,7 +330,7 @@ def _compare(samples: Iterable[Sample], first: Numbering, second: Numbering) -> 
     alone = [0, 0]
     differ = 0
     for sample in samples:
-        if not _cited_numbers(sample):
+        if not _cited_numbers(sample).numbers:
             continue
         left, right = (of(sample.model_copy(update={"numbering": n})) for n in (first, second))
         # Answers that mean the same contexts under both readings say nothing, however many they
@@ -218,9 +369,12 @@ def _shared_words(sample: Sample, citations: Sequence[Citation]) -> int:
         said = _words(text[start:end])
         for name in citation.cited:
             for rank in name if isinstance(name, tuple) else ():
-                document = (sample.contexts or ())[rank - 1]
-                shared += len(said & _words(f"{document.title or ''} {document.text}"))
+                shared += len(said & _words_of((sample.contexts or ())[rank - 1]))
     return shared
+
+
+def _words_of(document: Document) -> frozenset[str]:
+    return _words(f"{document.title or ''} {document.text}")
 
 
 @lru_cache(maxsize=256)

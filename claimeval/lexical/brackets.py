@@ -106,6 +106,8 @@ def citing(
         sources: The numbers that sources can have.
         shown: What the text may quote from. None: this is not known.
     """
+    if not marks:
+        return []
     brackets = [_Bracket.of(text, mark, sources) for mark in marks]
     several = [bracket for bracket in brackets if bracket.numbers]
     explained = {*_around_values(brackets, several, is_all=shown is None)}
@@ -323,10 +325,12 @@ def _outside(brackets: Sequence[_Bracket], sources: Sources) -> Iterator[int]:
             outside.append(bracket)
         else:
             rest.append(bracket)
-    known = set(map(str, range(sources.first, sources.last + 1)))
-    if all(known.issuperset(bracket.names) for bracket in rest):
-        for bracket in outside:
-            yield bracket.start
+    # Most answers have none of these, and a thousand numbers take long to write.
+    if outside:
+        known = set(map(str, range(sources.first, sources.last + 1)))
+        if all(known.issuperset(bracket.names) for bracket in rest):
+            for bracket in outside:
+                yield bracket.start
     # An answer that has no other bracket cites nothing: "The ages [6, 12] pay half."
     if len(brackets) == len(rest) == 1 and rest[0].may_be_outside:
         yield rest[0].start

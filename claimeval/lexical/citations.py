@@ -736,6 +736,11 @@ _OPENING_WORDS = (
 _ONE = rf"(?:{_KIND}{_LINK})?(\d{{1,3}})(?::\d{{1,3}})?"
 _RANGE = r"(?<!\d)(\d{1,3})(?:\s?[–—-]\s?(\d{1,3}))?(?!\d)"
 _BETWEEN_NAMES = r"\s?[;|、，]\s?|\s?,\s?|\s(?:and|or|und|et|y|e|и|&)\s"
+_BARE_NUMBER = rf"{_NUMBER}(?::\d{{1,3}})?"
+_BARE_NUMBERS = (
+    rf"[\[［【〔〖]{{1,2}}\s?{_BARE_NUMBER}(?:{_AND}{_BARE_NUMBER}){{0,19}}+\s?[\]］】〕〗]{{1,2}}"
+    r"|\{\d{1,3}\}"
+)
 _MOST = 50
 """Number of sources from the first to the last of a range; a longer one is no list of sources."""
 _SOURCE_LIST = (
@@ -787,6 +792,15 @@ def marks(
             taken[start:end] = b"\1" * (end - start)
     found.sort()
     return tuple(citing(text, found, Sources(first, count), shown))
+
+
+def is_bare(mark: str) -> bool:
+    """Return whether a mark is numbers in brackets and nothing else that says that it cites.
+
+    >>> [is_bare(mark) for mark in ("[1]", "[2, 3]", "{1}", "[doc_1]", "[^1]", "[1](https://a.org)")]
+    [True, True, True, False, False, False]
+    """
+    return _pattern(_BARE_NUMBERS).fullmatch(mark.strip()) is not None
 
 
 def _marks_by_form(

@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
 from typing import Literal, NamedTuple
 
-from claimeval.lexical.brackets import ShownTexts
-from claimeval.lexical.citations import absent_sources, marks, masked, name_key
+from claimeval.lexical.brackets import CitationMark, ShownTexts
+from claimeval.lexical.citations import absent_sources, is_bare, marks, masked, name_key
 from claimeval.lexical.sentences import Span, sentences
 from claimeval.metrics.formulas import (
     BoundedValue,
@@ -107,8 +107,9 @@ def of(sample: Sample, spans: Sequence[Span] | None = None) -> list[Citation]:
     """Return the citations of the answer, in order.
 
     A name is that of a context (its id, title or address). Else a number is a place in
-    `Sample.sources`, if there are any, or what `numbers_of` says. `spans` are the sentences of the
-    answer; None: as `sentence_spans` finds them.
+    `Sample.sources`, if there are any, or what `numbers_of` says. With the numbering `none`,
+    numbers in brackets cite only what `Sample.sources` or a list below the answer gives them.
+    `spans` are the sentences of the answer; None: as `sentence_spans` finds them.
     """
     answer = sample.answer or ""
     contexts = sample.contexts or ()
@@ -118,6 +119,9 @@ def of(sample: Sample, spans: Sequence[Span] | None = None) -> list[Citation]:
     highest = max(len(sources or contexts), *map(int, numbers)) if numbers else len(sources)
     lowest = min([1, *map(int, numbers)])
     found = marks(answer, ranks, highest, shown(sample), first=lowest)
+    absent = absent_sources(answer, ranks)
+    if sample.numbering == "none" and not sources:
+        found = tuple([mark for mark in found if not is_number(answer, mark, absent)])
     if not found:
         return []
     text = masked(answer)
@@ -127,7 +131,7 @@ def of(sample: Sample, spans: Sequence[Span] | None = None) -> list[Citation]:
         if has_words(text[slice(*span)])
     ]
 
-    names = _Names(sample, ranks, numbers, absent_sources(answer, ranks))
+    names = _Names(sample, ranks, numbers, absent)
     citations = []
     for mark in found:
         before = bisect_right(spoken, mark.start, key=lambda sentence: sentence[0])
@@ -136,6 +140,15 @@ def of(sample: Sample, spans: Sequence[Span] | None = None) -> list[Citation]:
             Citation(mark.start, mark.end, spoken[before - 1][1] if before else 1, cited)
         )
     return citations
+
+
+def is_number(answer: str, mark: CitationMark, absent: Container[str]) -> bool:
+    """Return whether a mark of an answer is numbers in brackets, as `[1]` and `[2, 3]`, that no
+    list of sources below the answer explains. `absent` are the labels of its sources that are no
+    contexts."""
+    if not is_bare(answer[mark.start : mark.end]):
+        return False
+    return all(name.isdecimal() and name not in absent for name in mark.names)
 
 
 def shown(sample: Sample) -> ShownTexts:
@@ -168,8 +181,9 @@ class _Names(NamedTuple):
         if name.isdecimal() and self.sample.sources:
             return self._listed(int(name)) or name
         # A context may have the id 7 and stand at another rank: its id is meant, unless the file
-        # says how marks count.
-        if name.isdecimal() and (self.sample.numbering is not None or name not in self.ranks):
+        # says how marks count. That brackets cite nothing does not say it of `Document 7`.
+        is_counted = self.sample.numbering not in (None, "none")
+        if name.isdecimal() and (is_counted or name not in self.ranks):
             return (self.numbers[name],) if name in self.numbers else name
         ranks = self.ranks.get(name_key(name))
         if ranks:
@@ -193,10 +207,11 @@ class _Names(NamedTuple):
 def cited_contexts(sample: Sample) -> frozenset[int]:
     """Return the ranks of the contexts that the answer cites."""
     names = chain.from_iterable(citation.cited for citation in of(sample))
-    return frozenset(_ranks(names))
+    return frozenset(ranks_of(names))
 
 
-def _ranks(cited: Iterable[Cited]) -> set[int]:
+def ranks_of(cited: Iterable[Cited]) -> set[int]:
+    """Return the ranks, from 1, of all contexts that names mean."""
     ranks: set[int] = set()
     for name in cited:
         if isinstance(name, tuple):  # a name that no context has means no rank
@@ -225,7 +240,7 @@ class CitedClaim(NamedTuple):
     def is_unread(self, cited: Iterable[Cited]) -> bool:
         """Return whether one of these sources is not there, or has no text that could be judged."""
         names = list(cited)
-        return bool(_ranks(names) - self.single.keys()) or any(
+        return bool(ranks_of(names) - self.single.keys()) or any(
             isinstance(name, Unread) for name in names
         )
 
@@ -237,7 +252,7 @@ class CitedClaim(NamedTuple):
         supports nothing.
         """
         names = list(cited)
-        ranks = _ranks(names) & self.single.keys()
+        ranks = ranks_of(names) & self.single.keys()
         one = or_([self.single[rank] for rank in ranks])
         # A source that could not be read may be the one that supports the claim.
         if one is False and self.is_unread(names):
@@ -248,7 +263,7 @@ class CitedClaim(NamedTuple):
 
     def support(self, cited: Cited) -> float | None:
         """Return the support of the claim by what one name means: 1, 0.5 if partial, 0 for none."""
-        values = [support_of(self.cells[rank]) for rank in _ranks([cited]) if rank in self.cells]
+        values = [support_of(self.cells[rank]) for rank in ranks_of([cited]) if rank in self.cells]
         if self.is_unread([cited]):
             values.append(None)
         known = [value for value in values if value is not None]
@@ -523,7 +538,7 @@ def _name_of(sample: Sample, cited: Cited) -> str | None:
 def _passage(sample: Sample, claims: Sequence[CitedClaim], cited: Cited) -> str | None:
     """Return the sentence of a source that the reason of a judge is about; None without one."""
     contexts = sample.contexts or ()
-    for rank in sorted(_ranks([cited])):
+    for rank in sorted(ranks_of([cited])):
         for claim in claims:
             cell = claim.cells.get(rank)
             for verdict in cell.verdicts if cell else ():
@@ -580,7 +595,7 @@ def of_claims(result: SampleResult) -> list[ClaimCitations]:
     named = {one.subject: one.supported_by for one in of_contexts}
     found = []
     for claim, known in zip(m.claims_of("answer"), table(m).claims, strict=True):
-        cited = [ids[rank] for rank in sorted(_ranks(known.cited)) if rank in ids]
+        cited = [ids[rank] for rank in sorted(ranks_of(known.cited)) if rank in ids]
         supporting = [ids[rank] for rank, truth in known.single.items() if truth]
         # Where cited contexts alone were judged, a judge of all of them names the one that does.
         sources = tuple(supporting) or named.get(claim.id, ())

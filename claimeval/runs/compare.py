@@ -646,8 +646,10 @@ def changed_settings(a: Manifest, b: Manifest) -> Iterator[str]:
     before = _settings(a)
     after = _settings(b)
     for name in dict.fromkeys([*before, *after]):
+        # The numbering `none` says something, and a run without one says nothing.
+        absent = "not stated" if name == "numbering" else "none"
         if before.get(name) != after.get(name):
-            yield f"{name}: {before.get(name, 'none')} → {after.get(name, 'none')}"
+            yield f"{name}: {before.get(name, absent)} → {after.get(name, absent)}"
     same_names = before["judges"] == after["judges"] and before["extractor"] == after["extractor"]
     # A panel file may give a judge another temperature under the same name.
     if same_names and (a.judges, a.extractor) != (b.judges, b.extractor):

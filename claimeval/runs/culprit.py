@@ -42,6 +42,7 @@ from claimeval.runs.slices import Facet
 from claimeval.statistics import holm
 from claimeval.statistics.formatting import DIGITS, decimal, digits_of, number_of, p_value, signed
 from claimeval.statistics.intervals import sign_flip_test
+from claimeval.types.records import REASONS as WHY_MISSING
 
 T = TypeVar("T")
 if TYPE_CHECKING:
@@ -431,6 +432,7 @@ class Case:
             )
             if missing:
                 (why, _), *_ = Counter(one.why for one in missing).most_common(1)
+                why = "; ".join([why, *self._stated(why)])
                 samples = [one.order for one in missing]
                 counted = f"{len(missing):,} of {self._n:,} questions"
                 first = (
@@ -441,6 +443,13 @@ class Case:
                     f"{first}{self._place(samples)}.", "score", samples, "Over the {:,} others"
                 )
         return None
+
+    def _stated(self, why: str) -> Sequence[str]:
+        """Return the setting that explains why a score is missing: answers may cite nothing because
+        their numbers in brackets are stated to be no citations."""
+        if why != WHY_MISSING["no_citations"]:
+            return ()
+        return [line for line in self.settings if line.startswith("numbering: ")]
 
     def _samples(self) -> Culprit | None:
         """Return the sentence on samples of one run only, if they make most of a difference that is

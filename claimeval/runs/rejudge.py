@@ -75,6 +75,14 @@ class RejudgeSource(NamedTuple):
         """The samples alone."""
         return (result.sample for result in self.results)
 
+    def stating(self, numbering: Numbering) -> RejudgeSource:
+        """Return the source with a numbering that was stated, which the new run records and a run
+        that is made of it takes over."""
+        data = self.manifest.data
+        mapping = {**data.mapping, "numbering": numbering}
+        data = data.model_copy(update={"mapping": mapping})
+        return self._replace(manifest=self.manifest.model_copy(update={"data": data}))
+
     def prepared(
         self,
         job: QuestionJob | ComputedJob[SampleResult],
@@ -179,6 +187,8 @@ def prepare(
         )
         given = numbering or told.numbering
         job = with_numbering(job, Reiterable(lambda: source.samples), given)
+        if given:
+            source = source.stating(given)
     job.check_families(sample.generator for sample in source.samples)
     record = earlier.manifest(job)
     prepared = source.prepared(

@@ -311,9 +311,10 @@ class Turn(Record):
         return f"{self.role}: {self.content}"
 
 
-Numbering = Literal["rank", "zero", "printed", "id"]
+Numbering = Literal["rank", "zero", "printed", "id", "none"]
 """What a number in a citation is: the rank of a context, from 1 or from 0, the number that is
-printed before its text or title, or the number in its id."""
+printed before its text or title, or the number in its id. `none`: numbers in brackets are no
+citations, and other numbers mean what they mean where nothing is stated."""
 
 GIVEN = "given"
 """The judge of labels that came with the data."""
@@ -371,8 +372,8 @@ class Sample(Record):
     """Where each sentence of the answer ends, in characters, if the data divide it; empty if rules
     find its sentences. Citations belong to these sentences."""
     numbering: Numbering | None = None
-    """What the numbers in the answer's citations are, as found over all samples; None: an id that
-    is a number, else the rank of a context."""
+    """What the numbers in the answer's citations are, as stated or as found over all samples; None:
+    an id that is a number, else the rank of a context."""
     reference_answers: tuple[str, ...] = ()
     """Gold answers, without blank ones and those that differ from an earlier one only in case,
     white space or a final full stop."""
