@@ -12,7 +12,7 @@ from claimeval.runs.compare import compare
 from claimeval.runs.views import comparison as view
 from claimeval.runs.views import heading
 from claimeval.types.errors import DataError, UsageError
-from claimeval.types.records import Document
+from claimeval.types.records import Document, SampleResult
 from tests.report.conftest import Browser
 from tests.report.realistic import Realistic
 from tests.report.runs import TOWER, TOWER_SAYS, make
@@ -283,6 +283,46 @@ def test_documents_are_the_same_by_their_text_and_not_by_their_rank(
         " d.querySelector('.flag').textContent])"
     )
     assert [tuple(card) for card in found] == cards
+
+
+@pytest.mark.browser
+def test_no_sentence_is_looked_for_in_documents_that_only_the_other_run_has(
+    browser: Browser, tmp_path: Path
+) -> None:
+    # Nobody gives a reason, and only run a has a document with words of the third claim.
+    keeper = "Its keeper was a poet, they say."
+
+    def without_reasons(result: SampleResult) -> SampleResult:
+        update = {"explanation": None, "evidence": None, "cites": ()}
+        found = tuple(
+            one.model_copy(
+                update={"verdicts": tuple(each.model_copy(update=update) for each in one.verdicts)}
+            )
+            for one in result.assessments
+        )
+        return result.model_copy(update={"assessments": found})
+
+    def run(name: str, texts: tuple[str, ...]) -> Path:
+        contexts = tuple(Document(id=text[:3], text=text) for text in texts)
+        samples = [TOWER.model_copy(update={"contexts": contexts})]
+        return make(
+            tmp_path / name,
+            samples,
+            {"strict": TOWER_SAYS},
+            metrics=["faithfulness"],
+            revise=without_reasons,
+        )
+
+    page = tmp_path / "compared.html"
+    forms.write(
+        run("a", (OPENS, keeper)), "html", out=page, compared=run("b", (OPENS, "Soup is served."))
+    )
+    browser.open(page, "#/sample/tower?metric=faithfulness")
+    shown = []
+    for run_of_page in (0, 1):
+        browser.all('.pin[data-claim="answer-3"]')[run_of_page].click()
+        shown.append(browser.texts(".passage"))
+    assert shown == [[keeper], []]
 
 
 @pytest.mark.browser

@@ -163,18 +163,24 @@ export function namedDocuments(entry, { short }) {
  * @param {Shared[]} named
  */
 function passages({ claim }, side, documents, named) {
+  // In a comparison, a document that only the other run has, or has in other words, says nothing of this run's claim.
+  const own = new Map(
+    documentsOf(side.result.sample, side.metric.against).map(({ id, text }) => [id, text]),
+  );
+  const isOwn = (/** @type {Shared} */ { ids, text }) => own.get(ids[side.run] ?? "") === text;
   const judged = side.sentences.find(
     ([subject, part]) => subject === claim.id && part === side.metric.against,
   );
   if (judged) {
     const [, , id, start, end] = judged;
     const document = documents.find(({ ids }) => ids[side.run] === id);
-    const own = documentsOf(side.result.sample, side.metric.against).find((one) => one.id === id);
-    if (!document || own?.text !== document.text) return [];
+    if (!document || !isOwn(document)) return [];
     const [from, to] = [start, end].map((at) => unitsOf(document.text, at));
     return [{ document, from, to, judged: true }];
   }
-  const found = closestSentence(claim.text, documents, named);
+  const among = named.filter(isOwn);
+  if (named.length && !among.length) return [];
+  const found = closestSentence(claim.text, documents.filter(isOwn), among);
   return found ? [{ ...found, judged: false }] : [];
 }
 

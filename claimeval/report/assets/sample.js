@@ -261,8 +261,10 @@ function capital(text) {
 function selection(run) {
   /** @param {string[]} claims @param {boolean} [same] */
   return (claims, same = false) => {
+    const shown = claimIn(opened.sides[run], opened.sides[opened.run], opened.claim);
+    // A claim that both runs have opens in both, but only one of the two was chosen.
+    if (same && claims.includes(shown ?? "")) return;
     const at = opened.run === run ? claims.indexOf(opened.claim ?? "") : -1;
-    if (same && at >= 0) return;
     choose(claims[(at + 1) % claims.length], run);
   };
 }
