@@ -180,8 +180,9 @@ def test_a_wrong_verdict_is_labeled_with_one_key(browser: Browser, desk: Desk) -
     browser.until(lambda: desk.labels()[0]["label"] == "supported")
     browser.press("u")
     browser.until(lambda: desk.labels() == [])
-    note = browser.one(".own-note")
-    note.send_keys("no y key is taken here")
+    # The note is made anew once the page knows that the label is gone from the file.
+    browser.until(lambda: "take back" not in browser.line(".own-keys"))
+    browser.one(".own-note").send_keys("no y key is taken here")
     browser.one(".own-keys button").click()
     browser.until(lambda: [row["label"] for row in desk.labels()] == ["supported"])
     assert desk.labels()[0]["note"] == "no y key is taken here"
