@@ -19,7 +19,7 @@ counts, and the caller can state that they are none.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from functools import lru_cache
 from itertools import chain
 from typing import NamedTuple
@@ -143,7 +143,8 @@ def _decide(
             raise UsageError(
                 f"the numbers of the citations can be {IN_WORDS[chosen]} or {IN_WORDS[other]},"
                 f" which are other contexts in {evidence.differ} of {marked} answers with numbers:"
-                f" add --field numbering={chosen}, or --field numbering={other}"
+                f" add --field numbering={chosen}, or --field numbering={other}, or"
+                " --field numbering=none if brackets cite nothing"
             )
         if is_first is None:
             is_first = possible[chosen]
@@ -265,18 +266,31 @@ def _closeness(sample: Sample) -> float:
     for citation in of(sample, spans):
         if not is_bare(answer[citation.start : citation.end]):
             continue
-        said = _words(text[slice(*spans[citation.sentence - 1])])
         meant = ranks_of(citation.cited)
-        shared: tuple[list[int], list[int]] = ([], [])
-        for rank, words in enumerate(contexts, 1):
-            shared[rank not in meant].append(len(said & words))
+        near: list[float] = []
+        far: list[float] = []
+        words = _words(text[slice(*spans[citation.sentence - 1])])
+        for rank, shared in enumerate(_shares(words, contexts), 1):
+            (near if rank in meant else far).append(shared)
         # With every context cited, there is nothing to compare with.
-        if shared[1]:
-            total += _mean(shared[0]) - _mean(shared[1])
-    return total
+        if far:
+            total += _mean(near) - _mean(far)
+    # Thirds that are added up in another order are no difference.
+    return round(total, 9)
 
 
-def _mean(counts: Sequence[int]) -> float:
+def _shares(words: Iterable[str], contexts: Sequence[Set[str]]) -> list[float]:
+    """Return how many words each context has; one that several have counts as a share of each, for
+    the first context of a retriever has more of the common ones."""
+    shares = [0.0] * len(contexts)
+    for word in words:
+        holders = [place for place, context in enumerate(contexts) if word in context]
+        for place in holders:
+            shares[place] += 1 / len(holders)
+    return shares
+
+
+def _mean(counts: Sequence[float]) -> float:
     """Return the mean; 0 for no counts, as a number that no context has shares no words."""
     return sum(counts) / len(counts) if counts else 0.0
 

@@ -160,6 +160,7 @@ def test_what_fits_two_readings_is_asked_and_can_be_said() -> None:
         refusal.value
     )
     assert "other contexts in 1 of 1 answers" in str(refusal.value)
+    assert str(refusal.value).endswith("or --field numbering=none if brackets cite nothing")
     assert find_numbering([cited], ask=False).numbering == "rank"
 
 
@@ -359,7 +360,7 @@ def spoken(number: int, words: str = "Ana Lind designed") -> Sample:
 
 
 CLOSER = spoken(2)
-"""All six words are in the second context, and at most "the" in the others."""
+"""All six words are in the second context, and only "the" in another one."""
 FARTHER = spoken(1)
 NEITHER = sample(2, 2).model_copy(update={"answer": "Ana Lind designed [1, 2, 3] the old bridge."})
 """No context is left that the bracket could be farther from."""
@@ -423,6 +424,21 @@ def test_the_words_of_the_doubt_are_those_of_the_contexts_that_the_numbering_mea
     assert find_numbering([close, plain, plain]).numbering == "printed"
     assert find_numbering([close, plain, plain]).doubt is None
     assert find_numbering([far, plain, plain]).doubt is not None
+
+
+def test_words_that_several_contexts_have_count_for_each_of_them_in_part() -> None:
+    """Of "The bridge of Bern" the contexts have 3, 2 and 3 words. "the" is a third in each, "of"
+    and "Bern" are halves in the first and the third, "bridge" is whole in the second: 1.33 in each.
+    """
+    texts = ("The tower of Bern.", "The bridge.", "The cats of Bern.")
+    contexts = sample(1, 2, texts=texts).contexts
+    plain = WITHOUT.model_copy(update={"contexts": contexts})
+    for number in (1, 2):
+        answer = f"The bridge [{number}] of Bern."
+        cited = plain.model_copy(update={"answer": answer})
+        doubt = find_numbering([cited, plain, plain]).doubt
+        assert doubt is not None
+        assert "in 0 of 1 answer. If" in doubt
 
 
 def test_an_answer_that_is_a_mark_alone_is_neither_closer_nor_farther() -> None:

@@ -449,6 +449,17 @@ def test_brackets_that_quote_index_or_count_are_no_citations(row: str) -> None:
     assert numbers_cited(sample) == cited, answer
 
 
+@pytest.mark.parametrize("row", BRACKETS)
+def test_no_number_in_plain_brackets_cites_if_none_does(row: str) -> None:
+    """What is left of the same answers are footnotes `[^1]` and links `[1](https://...)`."""
+    answer = row.split("‖")[0].strip().replace("⏎", "\n")
+    texts = [f"About {subject}." for subject in ABOUT]
+    sample = bracketed(answer, texts).model_copy(update={"numbering": "none"})
+    for citation in of(sample):
+        mark = answer[citation.start : citation.end]
+        assert mark.startswith("[^") or "](http" in mark, mark
+
+
 def bracketed(answer: str, texts: Sequence[str], question: str = "What is known?") -> Sample:
     contexts = tuple(Document(id=f"page-{text}", text=text) for text in texts)
     return Sample(id="1", question=question, answer=answer, contexts=contexts)
