@@ -10,17 +10,25 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 
-from benchmarks.loopback import Batching, Latency, Options, claim_judge, query_judge
+from benchmarks.loopback import (
+    Batching,
+    Latency,
+    Options,
+    claim_judge,
+    query_judge,
+    serve_in_thread,
+)
 from benchmarks.loopback.faults import Faults
 from benchmarks.loopback.judge import Body, Reply, text_of
 from claimeval.execution import online
@@ -120,8 +128,20 @@ def lines(values: list[dict[str, Any]]) -> str:
     return "".join(json.dumps(value) + "\n" for value in values)
 
 
-def prepared(folder: Path, start: StartServer, spec: str) -> None:
-    """The data of all commands, and a run to judge again."""
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder with two runs to judge again and their replies, which tests copy."""
+    folder = tmp_path_factory.mktemp("runs")
+    (folder / "data.jsonl").write_text(lines(rows(SAMPLES)))
+    with serve_in_thread(judge=judge) as good:
+        asked = ("-j", f"openai:good@{good.url}", "-m", "faithfulness", "--cache", "replies")
+        for name in ("source", "other"):
+            call("score", "data.jsonl", *asked, "--out", name, folder=folder, OPENAI_API_KEY="key")
+        yield folder
+
+
+def prepared(folder: Path, runs: Path, name: str, spec: str) -> None:
+    """The data of all commands, and the runs that a command judges again."""
     (folder / "data.jsonl").write_text(lines(rows(SAMPLES)))
     (folder / "docs.jsonl").write_text(
         lines(
@@ -139,19 +159,8 @@ def prepared(folder: Path, start: StartServer, spec: str) -> None:
         "".join(f"q{i}\tHow high is tower {i}?\n" for i in range(SAMPLES))
     )
     (folder / "qrels.txt").write_text("".join(f"q{i} 0 d{i} 1\n" for i in range(SAMPLES)))
-    good = start(judge=judge)
-    score = (
-        "score",
-        "data.jsonl",
-        "-j",
-        f"openai:good@{good.url}",
-        "-m",
-        "faithfulness",
-        "--cache",
-        "replies",
-    )
-    for name in ("source", "other"):
-        call(*score, "--out", name, folder=folder)
+    for run in {"source", "other"}.intersection((COMMANDS | VARIANTS)[name].words.split()):
+        shutil.copytree(runs / run, folder / run)
 
 
 def words(name: str, mode: str, spec: str, *more: str) -> list[str]:
@@ -189,6 +198,7 @@ def test_every_command_ends_with_its_code_and_one_line(
     name: str,
     fault: str,
     mode: str,
+    runs: Path,
     tmp_path: Path,
     start_server: StartServer,
     monkeypatch: pytest.MonkeyPatch,
@@ -209,7 +219,7 @@ def test_every_command_ends_with_its_code_and_one_line(
         if fault == "server down"
         else f"openai:judge@{server.url}"
     )
-    prepared(tmp_path, start_server, spec)
+    prepared(tmp_path, runs, name, spec)
     more = HUGE.get(fault, ("--max-calls", "0") if fault == "cap 0" else ())
     if fault == "failed gate":
         more = ("--fail-under", f"{COMMANDS[name].gate}=1")
@@ -252,10 +262,10 @@ main()
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_full_disk_stops_every_command_in_one_line(
-    name: str, tmp_path: Path, start_server: StartServer
+    name: str, runs: Path, tmp_path: Path, start_server: StartServer
 ) -> None:
     server = start_server(judge=judge)
-    prepared(tmp_path, start_server, spec := f"openai:judge@{server.url}")
+    prepared(tmp_path, runs, name, spec := f"openai:judge@{server.url}")
     done = subprocess.run(
         [sys.executable, "-c", LIMITED, *words(name, "plain", spec)],
         cwd=tmp_path,
@@ -275,10 +285,10 @@ def test_a_full_disk_stops_every_command_in_one_line(
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_ctrl_c_ends_every_command_with_130(
-    name: str, tmp_path: Path, start_server: StartServer
+    name: str, runs: Path, tmp_path: Path, start_server: StartServer
 ) -> None:
     server = start_server(Options(latency=Latency(seconds=0.4)), judge=judge)
-    prepared(tmp_path, start_server, spec := f"openai:judge@{server.url}")
+    prepared(tmp_path, runs, name, spec := f"openai:judge@{server.url}")
     process = subprocess.Popen(
         [sys.executable, "-m", "claimeval", *words(name, "plain", spec)],
         cwd=tmp_path,
