@@ -11,13 +11,15 @@ from __future__ import annotations
 import random
 import re
 import unicodedata
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import NamedTuple, NoReturn
 
 from claimeval.judging.grounding import numbers
 from claimeval.lexical.words import is_unspaced_script
 from claimeval.types.errors import StoppedEarly
-from claimeval.types.records import Claim, SampleResult
+from claimeval.types.records import Claim, Part, Sample, SampleResult
 
 STRAY_SHARE = 0.1
 """Share of the claims that are in none of their texts, or of the samples of which most are, from
@@ -27,6 +29,10 @@ FOUND_SHARE = 0.25
 more, also of claims that are short and reworded; of claims that a model invents it is 0 to 5%."""
 LEAST_FOUND = 3
 """Number of claims found elsewhere below which a chance resemblance is more likely."""
+NAMED_SHARE = 0.1
+"""Share of all claims from which those count as exchanged that have most of their words in their
+own texts, and the others in those of one other question alone: “The capital of Spain is Madrid.”
+under “The capital of France is Paris.” Of claims in their place it is at most 1%."""
 _INSIDE = 0.6
 _ELSEWHERE = 0.9
 """Share of its words that a claim has at most in texts that it is not from, and at least in the one
@@ -34,6 +40,10 @@ that it is from. Claims of 5,280 triplets that people checked have a median of 1
 texts."""
 _FEWEST_WORDS = 3
 """Words of a claim below which it may be in any text, such as `Yes.`."""
+_RARE = 0.05
+_RARE_TEXTS = 3
+"""Share and number of the texts of a run up to which a word is rare in them. Only if a claim lacks
+one, another text may be the only one that has what it lacks."""
 _KEPT = 300
 """Claims that are searched for, drawn evenly if there are more."""
 _STEM = 6
@@ -48,8 +58,62 @@ class _Stray(NamedTuple):
     question: str
     claim: str
     words: frozenset[str]
-    inside: int
-    """How many of its words its own texts have."""
+    missing: frozenset[str]
+    """Those of its words that its own texts lack."""
+
+    @property
+    def inside(self) -> int:
+        """How many of its words its own texts have."""
+        return len(self.words) - len(self.missing)
+
+
+class _OwnText:
+    """What a claim is extracted from: its text, and the question."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    @classmethod
+    def of(cls, sample: Sample, part: Part) -> _OwnText:
+        """Return the text of a part of a sample with its question; empty without the part."""
+        text = sample.text(part)
+        return cls(f"{text}\n{sample.full_question}" if text else "")
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """The beginnings of its words."""
+        return _words(self.text)
+
+    @property
+    def is_read(self) -> bool:
+        """Whether its words were asked for."""
+        return "words" in vars(self)
+
+
+class _StraySample:
+    """Claims of which `_KEPT` are kept, each one as likely as any other."""
+
+    def __init__(self, seed: int) -> None:
+        self.count = 0
+        self.kept: list[_Stray] = []
+        self._random = random.Random(seed)
+
+    def add(self, stray: _Stray) -> None:
+        """Add a claim."""
+        self.count += 1
+        if len(self.kept) < _KEPT:
+            self.kept.append(stray)
+            return
+        place = self._random.randrange(self.count)
+        if place < _KEPT:
+            self.kept[place] = stray
+
+    def share(self, kept: int, of: int) -> float:
+        """Return the share of so many of the kept claims among all claims."""
+        if not self.kept or not of:
+            return 0.0
+        standing_for = self.count / len(self.kept)
+        return kept * standing_for / of
 
 
 class ExchangeCheck:
@@ -58,14 +122,18 @@ class ExchangeCheck:
 
     def __init__(self) -> None:
         self._claims = 0
-        self._strays = 0
+        self._strays = _StraySample(0)
+        """Claims that are in none of their texts."""
+        self._partial = _StraySample(1)
+        """Claims of which only some words are not in their texts."""
         self._samples = 0
         self._stray_samples = 0
         """Samples of which most claims are in none of their texts."""
-        self._kept: list[_Stray] = []
         self._questions: set[str] = set()
         """The first two different questions."""
-        self._random = random.Random(0)
+        self._texts = 0
+        self._frequency = Counter[str]()
+        """In how many texts a word is, of those that were compared with a claim."""
 
     def add(self, result: SampleResult) -> None:
         """Add a sample. Claims that a quote or their own words locate in their text are not looked
@@ -73,21 +141,24 @@ class ExchangeCheck:
         if len(self._questions) < 2:
             self._questions.add(_folded(result.sample.question))
         claims = self._claims
-        strays = self._strays
-        texts: dict[str, str] = {}
+        strays = self._strays.count
+        texts: dict[str, _OwnText] = {}
         for claim in result.claims:
             if claim.grounding == "given":
                 continue
             if claim.of not in texts:
-                own = result.sample.text(claim.of)
-                texts[claim.of] = f"{own}\n{result.sample.full_question}" if own else ""
-            if texts[claim.of]:
+                texts[claim.of] = _OwnText.of(result.sample, claim.of)
+            if texts[claim.of].text:
                 self._add(result, claim, texts[claim.of])
+        for own in texts.values():
+            if own.is_read:
+                self._texts += 1
+                self._frequency.update(own.words)
         added = self._claims - claims
         self._samples += added > 0
-        self._stray_samples += 2 * (self._strays - strays) > added
+        self._stray_samples += 2 * (self._strays.count - strays) > added
 
-    def _add(self, result: SampleResult, claim: Claim, own: str) -> None:
+    def _add(self, result: SampleResult, claim: Claim, own: _OwnText) -> None:
         if claim.grounding in ("exact", "fuzzy"):
             self._claims += 1
             return
@@ -96,63 +167,120 @@ class ExchangeCheck:
         if len(words) < _FEWEST_WORDS:
             return
         self._claims += 1
-        inside = len(words & _words(own))
-        has_numbers = numbers(claim.text) <= numbers(own)
-        if inside >= _INSIDE * len(words) and has_numbers:
+        missing = words - own.words
+        has_numbers = numbers(claim.text) <= numbers(own.text)
+        if not missing and has_numbers:
             return
-        self._strays += 1
         sample = result.sample
-        stray = _Stray(sample.id, _folded(sample.question), claim.text, words, inside)
-        if len(self._kept) < _KEPT:
-            self._kept.append(stray)
-            return
-        place = self._random.randrange(self._strays)  # each stray claim is as likely to be kept
-        if place < _KEPT:
-            self._kept[place] = stray
+        stray = _Stray(sample.id, _folded(sample.question), claim.text, words, missing)
+        is_inside = stray.inside >= _INSIDE * len(words) and has_numbers
+        (self._partial if is_inside else self._strays).add(stray)
 
     def check(self, results: Iterable[SampleResult]) -> None:
         """Raise StoppedEarly if the claims are those of other samples.
 
         Args:
             results: The results that were added. They are read only if a tenth of the claims, or
-                most claims of a tenth of the samples, are in none of their texts.
+                most claims of a tenth of the samples, are in none of their texts, or lack words
+                there that few of the other texts have.
         """
-        are_few = self._strays < STRAY_SHARE * self._claims
-        if not self._strays or (are_few and self._stray_samples < STRAY_SHARE * self._samples):
+        rare = sum(map(self._may_be_named, self._partial.kept))
+        elsewhere = self._strays.share(len(self._strays.kept), self._claims)
+        elsewhere += self._partial.share(rare, self._claims)
+        many_samples = bool(self._stray_samples) and self._many_samples
+        if elsewhere < STRAY_SHARE and not many_samples:
             return
-        found: dict[int, str] = {}
+        several = len(self._questions) > 1
+        strays, partial = (
+            _ElsewhereSearch(drawn.kept, several) for drawn in (self._strays, self._partial)
+        )
         for result in results:
-            self._search(result, found)
-        if len(found) < max(LEAST_FOUND, FOUND_SHARE * len(self._kept)):
-            return
+            strays.add(result)
+            partial.add(result)
+        named = partial.named
+        elsewhere = self._strays.share(len(strays.found), self._claims)
+        elsewhere += self._partial.share(len(named), self._claims)
+        if self._are_exchanged(len(strays.found)):
+            self._stop(strays, strays.found)
+        # Under the texts of another row of a table, answers of one form share all but their names.
+        if len(named) >= LEAST_FOUND and elsewhere >= NAMED_SHARE:
+            self._stop(partial, named)
+
+    @property
+    def _many_samples(self) -> bool:
+        """Whether most claims of a tenth of the samples are in none of their texts."""
+        return self._stray_samples >= STRAY_SHARE * self._samples
+
+    def _may_be_named(self, stray: _Stray) -> bool:
+        """Return whether one other text alone may have what a claim's own texts lack."""
+        rarest = min(self._frequency[word] for word in stray.missing)
+        # A text whose claims are all quoted was not counted.
+        if not rarest:
+            return self._texts < self._samples
+        return rarest <= max(_RARE_TEXTS, _RARE * self._texts)
+
+    def _are_exchanged(self, found: int) -> bool:
+        """Return whether so many of the claims that are in none of their texts are in others'."""
+        strays = self._strays
+        many_claims = strays.count >= STRAY_SHARE * self._claims
+        if not many_claims and not self._many_samples:
+            return False
+        return found >= max(LEAST_FOUND, FOUND_SHARE * len(strays.kept))
+
+    def _stop(self, search: _ElsewhereSearch, found: Mapping[int, str]) -> NoReturn:
         first = min(found)
-        stray = self._kept[first]
+        stray = search.strays[first]
+        count = self._strays.count
+        if search.strays is not self._strays.kept:
+            count += round(self._partial.share(len(found), 1))
         raise StoppedEarly(
-            f"{self._strays:,} of {self._claims:,} claims are in none of the texts that they were"
+            f"{count:,} of {self._claims:,} claims are in none of the texts that they were"
             " extracted from, and others' texts have them: the replies belong to other requests, as"
             " in a batch with wrong ids, a gateway that mixes up replies, or a file whose rows were"
             f" shifted. The first: {stray.claim[:120]!r} of sample {stray.sample!r} is in sample"
             f" {found[first]!r}. No score is computed; use another --cache to ask again"
         )
 
-    def _search(self, result: SampleResult, found: dict[int, str]) -> None:
-        """Note which of the stray claims are in the texts of another sample.
 
-        If there are several questions, it has to have another one: an extractor that knows the
-        answer adds what other answers to the question say.
-        """
+class _ElsewhereSearch:
+    """Looks for claims in the texts of other samples."""
+
+    def __init__(self, strays: Sequence[_Stray], several: bool) -> None:
+        """`several`: whether the run has several questions. Then the other sample has to have
+        another one: an extractor that knows the answer adds what other answers to the question
+        say."""
+        self.strays = strays
+        self.found: dict[int, str] = {}
+        """The sample that has the claim, by number of the claim."""
+        self._several = several
+        self._holders: list[set[str]] = [set() for _ in strays]
+        """The questions whose texts have all that the claim's own texts lack."""
+
+    @property
+    def named(self) -> dict[int, str]:
+        """Those claims of which one other question alone has what their own texts lack. A word
+        that several have, such as “located”, is one that the extractor put in."""
+        return {
+            number: sample
+            for number, sample in self.found.items()
+            if len(self._holders[number]) == 1
+        }
+
+    def add(self, result: SampleResult) -> None:
+        """Look at another sample."""
+        if not self.strays:
+            return
         sample = result.sample
         texts = _texts_with_claims(result)
         words = frozenset[str]().union(*map(_words, texts))
-        several = len(self._questions) > 1
-        question = _folded(sample.question) if several else ""
-        for number, stray in enumerate(self._kept):
-            if number in found or sample.id == stray.sample:
+        question = _folded(sample.question) if self._several else ""
+        for number, stray in enumerate(self.strays):
+            if sample.id == stray.sample or (question and question == stray.question):
                 continue
-            if question and question == stray.question:
-                continue
-            if _is_from(stray, words, texts):
-                found[number] = sample.id
+            if stray.missing <= words:
+                self._holders[number].add(question or sample.id)
+            if number not in self.found and _is_from(stray, words, texts):
+                self.found[number] = sample.id
 
 
 def _is_from(stray: _Stray, words: frozenset[str], texts: Iterable[str]) -> bool:
@@ -166,9 +294,11 @@ def _is_from(stray: _Stray, words: frozenset[str], texts: Iterable[str]) -> bool
 
 
 def _texts_with_claims(result: SampleResult) -> list[str]:
-    """Return the texts that claims were extracted from; the answer, if it has none."""
+    """Return the texts that claims were extracted from, each with the question; the answer, if it
+    has none."""
     parts = {claim.of for claim in result.claims} or {"answer"}
-    return [text for part in parts if (text := result.sample.text(part))]
+    question = result.sample.full_question
+    return [f"{text}\n{question}" for part in parts if (text := result.sample.text(part))]
 
 
 def _folded(text: str) -> str:

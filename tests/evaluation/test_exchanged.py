@@ -129,6 +129,41 @@ def test_claims_that_a_model_invents_or_words_otherwise_are_no_exchange() -> Non
     checked(results(answers, reworded))
 
 
+@pytest.mark.parametrize("form", ["The capital of {} is {}.", "{}'s capital is {}.", "In {}: {}."])
+@pytest.mark.parametrize(
+    "order",
+    [
+        [*range(1, 30), 0],
+        [n + 1 - 2 * (n % 2) for n in range(30)],
+        [1, 2, 0, *range(3, 30)],
+        [n - n % 2 for n in range(30)],
+        [0] * 30,
+    ],
+    ids=["rotated", "swapped in pairs", "a tenth", "every second twice", "one for all"],
+)
+def test_claims_that_differ_in_their_names_alone_are_found_under_other_ids(
+    form: str, order: list[int]
+) -> None:
+    """Most words of such a claim are in its own text, whoever's it is."""
+    begun = [f"{'bdfgklmnrs'[n % 10].upper()}{'aei'[n // 10]}" for n in range(30)]
+    answers = [form.format(f"{name}nia", f"{name}burg") for name in begun]
+    claims = [[answer] for answer in answers]
+    checked(results(answers, claims))
+    checked(results(answers, claims, "What of it?"))
+    with pytest.raises(StoppedEarly, match="the replies belong to other requests"):
+        checked(results(answers, [claims[n] for n in order]))
+
+
+def test_short_answers_are_told_apart_by_their_questions() -> None:
+    """The claim has words of the question, the answer has one alone."""
+    asked = "What is the capital of land {n}?"
+    answers = [f"{name.title()}ville." for name in NAMES]
+    claims = [[f"The capital of land {n} is {answer}"] for n, answer in enumerate(answers)]
+    checked(results(answers, claims, asked))
+    with pytest.raises(StoppedEarly, match="in sample 's1'"):
+        checked(results(answers, [*claims[1:], claims[0]], asked))
+
+
 def test_answers_of_several_systems_to_one_question_may_share_claims() -> None:
     """An extractor that knows the answer adds what another system said."""
     pairs = [texts(20)[n // 2] if n % 2 else f"I know little of it, {n} facts." for n in range(40)]
