@@ -50,7 +50,7 @@ from claimeval.runs.slices import SliceTally, check_field, value_of
 from claimeval.statistics import holm, mcnemar_exact
 from claimeval.types.clusters import cluster_of
 from claimeval.types.errors import DataError, UsageError
-from claimeval.types.records import SampleResult, ScoredSample
+from claimeval.types.records import Sample, SampleResult, ScoredSample
 
 SHOWN = 20
 """Flipped claims that a comparison lists."""
@@ -223,10 +223,16 @@ class PairedValues:
     """Values of metrics in two runs, sample by sample."""
 
     def __init__(
-        self, source: str, metrics: Mapping[str, Metric | None], cluster: str | None, causes: Causes
+        self,
+        source: str,
+        metrics: Mapping[str, Metric | None],
+        cluster: str | None,
+        causes: Causes,
+        paired_by: PairedBy,
     ) -> None:
         """`metrics` maps names to metrics; None for a metric that is not over claims."""
         self.metrics = metrics
+        self._paired_by = paired_by
         self._source = source
         self._cluster = cluster
         self.causes = CauseTally(causes, metrics)
@@ -245,9 +251,9 @@ class PairedValues:
         """
         a, b = pair
         self.ids.append(a.id)
-        self._clusters.append(cluster_of(a.sample, self._cluster))
+        self._clusters.append(self.cluster_in_a(a.sample))
         if inputs:
-            self._join(self._clusters[-1], cluster_of(b.sample, self._cluster))
+            self._join(self._clusters[-1], self.cluster_in_b(b.sample))
         for name, values in self.values.items():
             if name not in a.scores or name not in b.scores:
                 raise DataError(
@@ -257,6 +263,16 @@ class PairedValues:
             self.units[name] = score.unit
             values.append((score.value, b.scores[name].value))
         return self.causes.add(a.id, a.scores, b.scores, inputs)
+
+    def cluster_in_a(self, sample: Sample) -> int:
+        """Return the number of the cluster of a sample of run a."""
+        return cluster_of(sample, self._cluster)
+
+    def cluster_in_b(self, sample: Sample) -> int:
+        """Return the number of the cluster of a sample of run b."""
+        cluster = cluster_of(sample, self._cluster)
+        # Where ids say nothing, conversation 1 of one file is another one than that of the other.
+        return cluster if self._paired_by == "id" else ~cluster
 
     def _join(self, a: int, b: int) -> None:
         """Make two clusters one. Where only run a has the conversation before the questions, the
@@ -333,7 +349,9 @@ class ComparisonBuilder:
         self._by = by
         self._slices: dict[str, list[int]] = {}
         names = shared_metrics(before, after)
-        self._paired = PairedValues(source_of(before), names, self._cluster, Causes(before, after))
+        self._paired = PairedValues(
+            source_of(before), names, self._cluster, Causes(before, after), self.paired_by
+        )
         self._sliced = SliceTally(tuple(names), self._cluster) if sliced else None
         self._facts: list[Facts] = []
         self._facets = SliceTally((), None)
@@ -505,7 +523,8 @@ class ComparisonBuilder:
         for run, ids in enumerate(self._in_both):
             for one in RunResults.of(self.folders[run]).scored():
                 if one.id not in ids:
-                    again[run] += cluster_of(one.sample, self._cluster) in known
+                    in_run = self._paired.cluster_in_b if run else self._paired.cluster_in_a
+                    again[run] += in_run(one.sample) in known
         return again[0], again[1]
 
     def _by_value(self, chosen: Collection[str] | None) -> dict[str, tuple[MetricComparison, ...]]:
@@ -590,7 +609,9 @@ def _attached(
             if not line.startswith("data: ")
         ]
         causes = Causes(before, after)
-        paired = PairedValues(job, shared_metrics(before, after), cluster or before.cluster, causes)
+        paired = PairedValues(
+            job, shared_metrics(before, after), cluster or before.cluster, causes, by
+        )
         pairs = SharedSamples(
             folders[1], [RunResults.of(folder).scored() for folder in folders], by
         )

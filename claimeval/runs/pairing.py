@@ -24,6 +24,8 @@ from claimeval.types.records import Record, Sample, ScoredSample, Turn
 
 PairedBy = Literal["id", "question"]
 """What two samples of a pair have in common."""
+NO_QUESTION = '["", null]'
+"""What a sample without a question asks."""
 MOST = 0.5
 """Share of the smaller run of which the runs have pairs, else they are not compared."""
 
@@ -114,6 +116,23 @@ class Asked(NamedTuple):
         key_of = PairKeys(by)
         return {name: key_of.of(name, question) for name, question in self.questions.items()}
 
+    @property
+    def _once(self) -> dict[str, str]:
+        """The sample of each question that one sample alone asks."""
+        counts = Counter(self.questions.values())
+        return {asked: name for name, asked in self.questions.items() if counts[asked] == 1}
+
+    def renamed(self, other: Asked) -> int:
+        """Return how many questions both runs ask once, each under an id that the other run does
+        not have."""
+        partners = other._once
+        count = 0
+        for asked, name in self._once.items():
+            partner = partners.get(asked)
+            if partner is not None and name not in other.questions:
+                count += partner not in self.questions
+        return count
+
     def numbers_own_rows(self, other: Asked) -> bool:
         """Return whether the ids of one of two runs number rows that the other one does not
         have."""
@@ -132,6 +151,8 @@ def paired_by(a: Asked, b: Asked) -> PairedBy:
     """
     shared = a.questions.keys() & b.questions.keys()
     in_both = Counter(a.questions.values()) & Counter(b.questions.values())
+    # Samples without a question have nothing to be paired by, and are not all one.
+    del in_both[NO_QUESTION]
     by_question = in_both.total()
     if a.numbers_own_rows(b):
         # Without a question in common, numbers are all there is.
@@ -144,7 +165,10 @@ def paired_by(a: Asked, b: Asked) -> PairedBy:
     # row in the middle. Ids pair those wrongly, and questions pair no reworded ones.
     others = [i for i in shared if a.questions[i] != b.questions[i]]
     elsewhere = sum(a.questions[i] in in_both or b.questions[i] in in_both for i in others)
-    return "question" if elsewhere and 2 * elsewhere >= len(others) else "id"
+    if elsewhere and 2 * elsewhere >= len(others):
+        return "question"
+    # Half of the ids were renamed: by id, run b would lack questions that it has.
+    return "question" if a.renamed(b) > len(others) else "id"
 
 
 def check_paired(shared: int, samples: tuple[int, int], names: tuple[str, str]) -> None:

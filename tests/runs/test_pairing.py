@@ -66,6 +66,11 @@ def run(folder: Path, of: Sequence[Row]) -> Path:
             [{**row, "question": f"Please: {row['question']}"} for row in numbered(rows())],
             "id",
         ),
+        (
+            numbered(rows()),
+            [*shuffled(numbered(rows()[:5], "x{}")), *numbered(rows())[5:]],
+            "question",
+        ),
     ],
     ids=[
         "rows in another order",
@@ -74,6 +79,7 @@ def run(folder: Path, of: Sequence[Row]) -> Path:
         "ids that number the rows",
         "ids in another order",
         "reworded questions",
+        "a part of the ids renamed",
     ],
 )
 def test_every_pair_is_of_one_question(tmp_path: Path, a: list[Row], b: list[Row], by: str) -> None:
@@ -152,6 +158,40 @@ def test_a_smaller_run_is_compared_over_its_samples(tmp_path: Path) -> None:
     b = run(tmp_path / "b", shuffled(rows())[:3])
     pair = ce.compare(a, b).against(1)
     assert (pair.shared, pair.only_a, pair.only_b) == (3, 9, 0)
+
+
+def test_rows_without_ids_and_questions_are_not_paired_by_question(tmp_path: Path) -> None:
+    """Nothing says what they ask, so that their numbers are all there is."""
+    bare = [{name: row[name] for name in ("answer", "contexts")} for row in rows()]
+    a = run(tmp_path / "a", bare)
+    b = run(tmp_path / "b", shuffled(bare))
+    assert ce.compare(a, b).paired_by == "id"
+
+
+def test_turns_of_one_conversation_are_a_cluster_under_whatever_number(tmp_path: Path) -> None:
+    """The conversations of each file are numbered by its rows, and number 1 of one file is another
+    one than number 1 of the other."""
+    chats = [
+        {
+            "messages": [
+                {"role": "user", "content": f"Which tower does town {i} have?"},
+                {"role": "assistant", "content": f"Town {i} has a tower."},
+                {"role": "tool", "content": f"Town {i} has a tower of {40 + i} metres."},
+                {"role": "user", "content": "How high is it?"},
+                {"role": "assistant", "content": f"The tower has {40 + i} metres."},
+            ]
+        }
+        for i in range(12)
+    ]
+    folders = []
+    for name, of in (("a", chats), ("b", shuffled(chats))):
+        file = tmp_path / f"{name}.jsonl"
+        file.write_text("".join(json.dumps(row) + "\n" for row in of))
+        folder = tmp_path / name
+        ce.score(file, judges=["local:lexical"], metrics=["faithfulness"], turns="all", out=folder)
+        folders.append(folder)
+    found = ce.compare(*folders).against(1)
+    assert (found.paired_by, found.shared, found.clusters) == ("question", 24, 12)
 
 
 def test_a_series_follows_questions(tmp_path: Path) -> None:
