@@ -2,10 +2,10 @@
 
     uv run --isolated --with bpe-openai --with . python -m benchmarks.beginnings [--samples 60]
 
-The samples are those of `benchmarks.tokens`, and shorter and longer ones. A schema counts as the
-first tokens of its question. "Static" is the input before the first token in which two questions of
-one step differ. The other columns are what a provider finds that keeps the beginnings of all
-earlier questions in whole blocks of so many tokens: DeepSeek of 64, vLLM of 16; SGLang, each token.
+The samples are those of `benchmarks.tokens`. A schema counts as the first tokens of its question.
+"Static" is the input before the first token in which two questions of one step differ. The other
+columns are what a provider finds that keeps the beginnings of all earlier questions in whole blocks
+of so many tokens: DeepSeek of 64, vLLM of 16; SGLang, each token.
 """
 
 from __future__ import annotations
@@ -20,13 +20,8 @@ from typing import Any
 import claimeval as ce
 from benchmarks.loopback import Options, serve_in_thread
 from benchmarks.loopback.judge import Body, Reply, text_of
-from benchmarks.tokens import KNOWN, MIDDLE, Shape, answer, rows
+from benchmarks.tokens import KNOWN, SHAPES, answer, rows
 
-SHAPES = {
-    "short: answers of 30 words, 3 documents of 80": Shape((20, 40), (15, 30), (3, 3), (60, 100)),
-    "middle: 120 words, 5 to 10 of 220": MIDDLE,
-    "long: 250 words, 10 of 400": Shape((200, 300), (120, 200), (10, 10), (380, 420)),
-}
 BLOCKS = (64, 16, 1)
 
 

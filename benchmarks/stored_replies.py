@@ -27,9 +27,8 @@ from typing import Any
 from benchmarks import tokens
 from benchmarks.runs import table
 
-SHORT = tokens.Shape((20, 40), (15, 30), (3, 3), (60, 100))
-SHAPES = {"short": SHORT, "middle": tokens.MIDDLE}
-"""Samples with answers of about 30 words and 3 documents of 80, and those of `tokens`."""
+SHAPES = ("short", "middle")
+"""Samples of `tokens`."""
 WARM_UP = 5
 """Samples that load what a run loads on first use."""
 TURNS = {"claimeval": "new", "claimeval, the same directory": "same", "ragas": "ragas"}
@@ -128,7 +127,7 @@ def main() -> None:
         return
     warnings.simplefilter("ignore")
     os.environ |= {"RAGAS_DO_NOT_TRACK": "true", "OPENAI_API_KEY": "none"}
-    print(turn(given.turn, given.folder, tokens.rows(given.samples, SHAPES[given.shape])))
+    print(turn(given.turn, given.folder, tokens.rows(given.samples, tokens.SHAPES[given.shape])))
 
 
 if __name__ == "__main__":

@@ -3,22 +3,23 @@ and one tokenizer.
 
     uv run --isolated --with ragas==0.4.3 --with deepeval==4.3.1 \
         --with 'langchain-community<0.4' --with bpe-openai --with . \
-        python -m benchmarks.tokens [--samples 100] [--claims 9] [--tight] [--refchecker FOLDER]
+        python -m benchmarks.tokens [--samples 100] [--shape middle] [--claims 9] [--tight] \
+        [--refchecker FOLDER]
 
 FOLDER has the package refchecker 0.2.17 (`uv pip install --no-deps --target FOLDER refchecker`),
 whose prompts RAGChecker asks with; they are filled here, because the package needs torch. The
 others run.
 
 Samples: answers of 80 to 140 words or a little more, gold answers of 50 to 100, and 5 to 10
-documents of 150 to 280, of sentences of the bundled data. The judge makes about 9 claims of an
-answer of 120 words (as rules and older models do) or, with `--claims 14`, about 14 (as newer ones
-do), at clauses of a least length. It gives 75% of the claims the first label, 15% "not found" and
-10% "contradicted", reasons of 17 words and quotes of at most 12. It writes JSON as the prompt
-shows it, without spaces or with them, but never indented as ragas' examples are; with `--tight`,
-without spaces for all tools. Schemas are counted as part of the prompt. The input is cached as far
-as it begins with 1,024 tokens or more, in steps of 128, of a request that had ended: claimeval runs
-with 16 calls of .3 s in flight, the peers one call after another. "Evidence" is the number of its
-copies that were sent and not cached.
+documents of 150 to 280, of sentences of the bundled data; others with `--shape`. The judge makes
+about 9 claims of an answer of 120 words (as rules and older models do) or, with `--claims 14`,
+about 14 (as newer ones do), at clauses of a least length. It gives 75% of the claims the first
+label, 15% "not found" and 10% "contradicted", reasons of 17 words and quotes of at most 12. It
+writes JSON as the prompt shows it, without spaces or with them, but never indented as ragas'
+examples are; with `--tight`, without spaces for all tools. Schemas are counted as part of the
+prompt. The input is cached as far as it begins with 1,024 tokens or more, in steps of 128, of a
+request that had ended: claimeval runs with 16 calls of .3 s in flight, the peers one call after
+another. "Evidence" is the number of its copies that were sent and not cached.
 """
 
 from __future__ import annotations
@@ -208,6 +209,13 @@ class Shape(NamedTuple):
 
 
 MIDDLE = Shape((80, 140), (50, 100), (5, 10), (150, 280))
+SHAPES = {
+    "short": Shape((20, 40), (15, 30), (3, 3), (60, 100)),
+    "middle": MIDDLE,
+    "long": Shape((200, 300), (120, 200), (10, 10), (380, 420)),
+}
+"""Answers of about 30 words with 3 documents of 80, of 120 with 5 to 10 of 220, and of 250 with 10
+of 400."""
 
 
 def rows(number: int, shape: Shape = MIDDLE) -> list[dict[str, Any]]:
@@ -584,6 +592,7 @@ def main() -> None:
     """Print a table for each question."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--samples", type=int, default=100)
+    parser.add_argument("--shape", default="middle", choices=SHAPES)
     parser.add_argument("--claims", type=int, default=9, choices=SPLITS)
     parser.add_argument("--tight", action="store_true")
     parser.add_argument("--refchecker", type=Path)
@@ -597,7 +606,7 @@ def main() -> None:
         "DEEPEVAL_TELEMETRY_OPT_OUT": "YES",
         "OPENAI_API_KEY": "none",
     }
-    samples = rows(arguments.samples)
+    samples = rows(arguments.samples, SHAPES[arguments.shape])
     three = "faithfulness,correctness,coverage"
     tables: dict[str, dict[str, Callable[[], Count]]] = {
         "faithfulness": {
@@ -607,6 +616,9 @@ def main() -> None:
             "any other name: five claims": lambda: of_claimeval(samples, "faithfulness", "judge"),
             "any other name, if doctor finds that it bears 20": lambda: of_claimeval(
                 samples, "faithfulness", "judge", claims_per_call=20
+            ),
+            "any other name, if doctor finds that it bears 40": lambda: of_claimeval(
+                samples, "faithfulness", "judge", claims_per_call=40
             ),
             "five claims, all reasons, quotes": lambda: of_claimeval(
                 samples, "faithfulness", "judge", reasons="all"
@@ -643,7 +655,9 @@ def main() -> None:
             ),
         }
     for title, table in tables.items():
-        print(f"\n{title}, {len(samples)} samples, about {arguments.claims} claims an answer\n")
+        kind = "" if arguments.shape == "middle" else f"{arguments.shape} "
+        claims = f"about {arguments.claims} claims an answer of 120 words"
+        print(f"\n{title}, {len(samples)} {kind}samples, {claims}\n")
         columns = (
             "calls",
             "tokens in",

@@ -19,11 +19,11 @@ from typing import NamedTuple
 from uuid import uuid4
 
 from claimeval.execution.database import Database
+from claimeval.execution.extra_fields import FREE
 from claimeval.providers import provider
 from claimeval.providers.prices import VARIABLE, Price, cost_bound, counted, example_row, price_of
 from claimeval.providers.served import ServedPrices, stated_dollars
 from claimeval.store.locked import LockedError
-from claimeval.types.chat_format import FREE
 from claimeval.types.errors import UsageError
 from claimeval.types.options import RunOptions
 from claimeval.types.requests import CallError, Completion, Judge, Request

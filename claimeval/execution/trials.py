@@ -16,8 +16,8 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
+from claimeval.execution.extra_fields import SHAPING
 from claimeval.store.lessons import Lessons
-from claimeval.types.chat_format import SHAPING
 from claimeval.types.requests import (
     LONG_REPLY,
     SCHEMA_BOUNDS,
