@@ -41,35 +41,49 @@ _LIMITS = (
 )
 """Servers' names for the token limit of a reply or of its reasoning. `extra` must not have them at
 any depth."""
+_HAS_A_PRICE = "has a price that the caps do not count"
+_MAY_HIDE_FIELDS = "may hide a field that undoes the caps; give its fields here"
+_OTHER_MODELS = "names other models than the judge, and other prices"
+_OTHER_SERVER = "names another server than the judge's; use endpoint:"
+_SEVERAL_REPLIES = "asks for several replies, which the caps do not count"
+_READ_WHOLE = "is set by claimeval, which reads replies whole"
+_USE_SEED = "is set by claimeval; use seed:"
+_USE_STRUCTURED = "is set by claimeval; use structured:"
+_USE_TOP_LOGPROBS = "is set by claimeval; use top_logprobs:"
+
 RESERVED = {
-    **{
-        name: f"is set by claimeval; use {name}:"
-        for name in ("temperature", "top_p", "reasoning_effort")
-    },
-    **dict.fromkeys(("seed", "random_seed"), "is set by claimeval; use seed:"),
-    **dict.fromkeys(("logprobs", "top_logprobs"), "is set by claimeval; use top_logprobs:"),
+    "temperature": "is set by claimeval; use temperature:",
+    "top_p": "is set by claimeval; use top_p:",
+    "reasoning_effort": "is set by claimeval; use reasoning_effort:",
+    "seed": _USE_SEED,
+    "random_seed": _USE_SEED,
+    "logprobs": _USE_TOP_LOGPROBS,
+    "top_logprobs": _USE_TOP_LOGPROBS,
     **dict.fromkeys(
         _LIMITS, "is set by claimeval and counted by the caps; use max_tokens: or token_limit:"
     ),
     "model": "names another model than the judge, and other prices; use model:",
-    **dict.fromkeys(("models", "fallbacks"), "names other models than the judge, and other prices"),
-    **dict.fromkeys(("tools", "functions", "plugins"), "has a price that the caps do not count"),
-    **dict.fromkeys(
-        ("extra_body", "generation_config"),
-        "may hide a field that undoes the caps; give its fields here",
-    ),
-    **dict.fromkeys(
-        ("api_base", "base_url"), "names another server than the judge's; use endpoint:"
-    ),
+    "models": _OTHER_MODELS,
+    "fallbacks": _OTHER_MODELS,
+    "tools": _HAS_A_PRICE,
+    "functions": _HAS_A_PRICE,
+    "plugins": _HAS_A_PRICE,
+    "extra_body": _MAY_HIDE_FIELDS,
+    "generation_config": _MAY_HIDE_FIELDS,
+    "api_base": _OTHER_SERVER,
+    "base_url": _OTHER_SERVER,
     "api_key": "is a secret; use key_variable:",
     "messages": "is set by claimeval: the prompt",
-    **dict.fromkeys(("response_format", "format"), "is set by claimeval; use structured:"),
-    **dict.fromkeys(("n", "best_of"), "asks for several replies, which the caps do not count"),
-    **dict.fromkeys(("stream", "stream_options"), "is set by claimeval, which reads replies whole"),
-    **dict.fromkeys(
-        ("prediction", "web_search_options", "modalities", "audio"),
-        "has a price that the caps do not count",
-    ),
+    "response_format": _USE_STRUCTURED,
+    "format": _USE_STRUCTURED,
+    "n": _SEVERAL_REPLIES,
+    "best_of": _SEVERAL_REPLIES,
+    "stream": _READ_WHOLE,
+    "stream_options": _READ_WHOLE,
+    "prediction": _HAS_A_PRICE,
+    "web_search_options": _HAS_A_PRICE,
+    "modalities": _HAS_A_PRICE,
+    "audio": _HAS_A_PRICE,
 }
 """Fields that `extra` must not have, each with the reason: claimeval sets them, or they would
 bypass the limits."""

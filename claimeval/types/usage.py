@@ -109,7 +109,9 @@ def _tokens_of(counts: Mapping[str, object], *, has_text: bool) -> Usage:
     total = _first([counts], _TOTAL)
     # A gateway that counts nothing sends zeros, and a run with a cap would be free for ever.
     if has_text:
-        prompt, output, total = prompt or None, output or None, total or None
+        prompt = prompt or None
+        output = output or None
+        total = total or None
     if output is not None and total is None:
         text = _first(of_output, ("text_tokens",)) or 0
         output = max(output, text + reasoning if text else 0)
@@ -224,7 +226,8 @@ def _count(value: object) -> int | None:
 
 def _believed(usage: Usage) -> Usage:
     """Return counts without those that are too large."""
-    prompt, output = usage.prompt_tokens, usage.completion_tokens
+    prompt = usage.prompt_tokens
+    output = usage.completion_tokens
     return Usage(
         None if prompt is not None and prompt > MOST_TOKENS else prompt,
         None if output is not None and output > MOST_TOKENS else output,
