@@ -26,6 +26,7 @@ from benchmarks.loopback import claim_judge, serve_in_thread
 from claimeval.cli.main import app
 from claimeval.judging import prompts
 from claimeval.runs.directory import RunResults
+from tests.canary import CANARY
 from tests.cli.test_command import every_command
 from tests.command_line import Done, call
 
@@ -257,11 +258,11 @@ MADE = {
 """Runs of other commands, by their folder."""
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def made(here: Path) -> Path:
     """The folder with all runs."""
     for name, command in MADE.items():
-        call(*command, "--out", name, folder=here)
+        call(*command, "--out", name, folder=here, OPENAI_API_KEY=CANARY)
     return here
 
 
