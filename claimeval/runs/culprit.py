@@ -95,6 +95,7 @@ GROUPS = {
     "order": "the same documents are in another order",
     "gold": "the gold answers changed",
     "question": "the questions changed",
+    "spelling": "the same questions are written otherwise",
     "history": "the conversation before the question changed",
     "answer": "the answers changed on the same documents",
     "slice": "inputs changed in {},",

@@ -21,6 +21,7 @@ INPUTS: dict[Kind, str] = {
     "documents": "other documents",
     "gold": "other gold answers",
     "question": "other questions",
+    "spelling": "the same questions written otherwise",
     "history": "another conversation before the question",
 }
 """Inputs that judges read, in words."""

@@ -13,6 +13,7 @@ from claimeval.lexical.languages import language_of
 from claimeval.lexical.sentences import sentences
 from claimeval.metrics.flips import ByText, assessments_by_text
 from claimeval.runs.documents import MatchedDocuments, folded, match, name_of
+from claimeval.runs.pairing import folded as folded_question
 from claimeval.types.records import (
     CONTEXTS_AND_HISTORY,
     Part,
@@ -25,9 +26,10 @@ from claimeval.types.records import (
 Answer = Literal["missing", "refusal", "claimless", "longer", "shorter", "answer"]
 """How an answer differs: one run has none, or declines, or makes no claim, or one has all that the
 other says and more."""
-Kind = Literal["documents", "recut", "order", "answer", "gold", "question", "history"]
+Kind = Literal["documents", "recut", "order", "answer", "gold", "question", "spelling", "history"]
 """What differs: other documents, of which some may be cut otherwise, the same in another order, or
-another text. A question is its own text; `history` is another conversation before the same one."""
+another text. A question is its own text but for case and blanks, which are its `spelling`;
+`history` is another conversation before the same one."""
 Retrieval = Literal["lost", "gained", "rewritten"]
 KEPT = 0.8
 """Share of the sentences of an answer from which a longer one keeps it."""
@@ -260,8 +262,11 @@ class Inputs:
 
     @property
     def question(self) -> bool:
-        """Whether the question, or the conversation before it, differs."""
-        return self.a.full_question != self.b.full_question
+        """Whether the question, or the conversation before it, differs in more than case and
+        blanks, by which samples are paired too."""
+        a = self.a.full_question
+        b = self.b.full_question
+        return a != b and folded_question(a) != folded_question(b)
 
 
 class Facts(NamedTuple):
@@ -313,7 +318,7 @@ class Facts(NamedTuple):
 def _kinds(inputs: Inputs) -> frozenset[Kind]:
     """Return what differs in the inputs of a sample."""
     matched = inputs.documents()
-    same_question = inputs.a.question == inputs.b.question
+    same_question = folded_question(inputs.a.question) == folded_question(inputs.b.question)
     kinds: dict[Kind, object] = {
         "documents": matched.changed,
         "recut": any("recut" in of.values() for of in matched.changes),
@@ -321,6 +326,7 @@ def _kinds(inputs: Inputs) -> frozenset[Kind]:
         "answer": inputs.answer,
         "gold": inputs.gold,
         "question": not same_question,
+        "spelling": same_question and inputs.a.question != inputs.b.question,
         "history": inputs.question and same_question,
     }
     return frozenset(kind for kind, differs in kinds.items() if differs)

@@ -7,6 +7,7 @@ import random
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
+from unicodedata import normalize
 
 import pytest
 from hypothesis import given
@@ -288,3 +289,13 @@ def test_a_label_keeps_its_id_where_its_question_is_nowhere_else(tmp_path: Path)
     ]
     found = [place(label).sample for label in labels]
     assert found == ["q1", "q1", "q0", "q0", "again0", "z", "q0"]
+
+
+def test_a_question_in_other_case_or_unicode_form_is_no_other_question(tmp_path: Path) -> None:
+    """Its pairs say that it is the same, and so does the first line."""
+    asked = [{**row, "question": row["question"].replace("tower", "Türm")} for row in rows()]
+    written = [normalize("NFD", row["question"]).upper() for row in asked]
+    other = [{**row, "question": text} for row, text in zip(asked, written, strict=True)]
+    found = ce.compare(run(tmp_path / "a", asked), run(tmp_path / "b", shuffled(other))).against(1)
+    assert "the same questions written otherwise (12 of 12)" in found.culprit.sentence
+    assert "other questions" not in found.culprit.sentence
