@@ -199,7 +199,7 @@ EVENTS: dict[str, Event] = {
         ),
     ),
     "questions_in_capitals": (
-        other("other questions"),
+        other("the same questions written otherwise"),
         *NO_NOISE,
         each(question=lambda draw, row: row.question.upper()),
     ),

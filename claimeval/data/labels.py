@@ -8,13 +8,14 @@ or a passage; neither for a label of the whole sample), and a label or grade. Op
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from claimeval.data.rows import SourceRow, read_rows, unguarded
 from claimeval.judging.recorded import Vocabulary
 from claimeval.metrics.rows import BUILT_IN
-from claimeval.types.errors import DataError, unknown_name
+from claimeval.types.errors import DataError, is_misspelt, unknown_name
 from claimeval.types.ids import id_text
 from claimeval.types.records import Evidence, Label, Part, Record
 
@@ -31,6 +32,11 @@ NAMES = {
 }
 """Field names in a row."""
 _TEXTS = frozenset((*NAMES["sample"], *NAMES["question"], *NAMES["claim_id"], *NAMES["text"]))
+
+DESIGNS = ("disputed", "seen", "even", "label")
+"""How a claim can have been chosen. Labels of the first two are no random sample."""
+_OPTIONAL = ("claim_id", "text", "against", "annotator", "design")
+"""Fields without which a row has another meaning: without a claim, it is of the whole answer."""
 
 _EXAMPLES = ("supported", "contradicted", "not_found", "yes", "no")
 _WORDS = Vocabulary()
@@ -98,6 +104,7 @@ class LabelFile:
         columns: dict[str, None] = {}
         for row in self._rows():
             if not labeled:
+                _check_columns(row)
                 columns |= dict.fromkeys(row.fields)
             human_label = label(row, self._words)
             if human_label:
@@ -139,6 +146,21 @@ def label_rows(path: Path, sheet: str | None = None) -> Iterator[SourceRow]:
         yield row
 
 
+def _check_columns(row: SourceRow) -> None:
+    """Raise DataError for a column that is misspelt: rows with `Text` in place of `text` would be
+    labels of whole answers."""
+    known = set(chain.from_iterable(NAMES.values()))
+    others = [column for column in row.fields if column not in known]
+    absent = [field for field in _OPTIONAL if row.fields.keys().isdisjoint(NAMES[field])]
+    for field in absent:
+        name = NAMES[field][0]
+        for column in others:
+            if is_misspelt(column, name):
+                raise DataError(
+                    f"{row.location}: the column {column!r} is not read. Did you mean {name!r}?"
+                )
+
+
 def label(row: SourceRow, words: Collection[str] = ()) -> HumanLabel | None:
     """Return the label in a row, or None if it is blank or undecided; `words` are additional
     labels."""
@@ -155,9 +177,20 @@ def label(row: SourceRow, words: Collection[str] = ()) -> HumanLabel | None:
     texts["sample"] = ""
     if values["sample"] is not None:
         texts["sample"] = id_text(values["sample"], f"{row.location}, sample")
+    texts["design"] = _design(texts["design"], row.location)
     against = texts.pop("against")
     evidence = None if against is None else Evidence(part=against)
     return HumanLabel.model_validate({**texts, "evidence": evidence, **meaning._asdict()})
+
+
+def _design(cell: str | None, location: str) -> str | None:
+    """Return how the claim of a label was chosen; None if the row does not say it."""
+    if not cell or not cell.strip():
+        return None
+    design = cell.strip().casefold()
+    if design not in DESIGNS:
+        raise DataError(f"{location}, design: {unknown_name('design', cell, DESIGNS)}")
+    return design
 
 
 class _StatedLabel(NamedTuple):

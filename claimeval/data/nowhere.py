@@ -132,7 +132,9 @@ def _nearest(path: str, known: Sequence[str]) -> str | None:
 
 def _ending_with(key: str, known: Sequence[str]) -> str | None:
     """Return the first path whose last key is this one."""
-    return next((name for name in known if name.rpartition(".")[2] == key), None)
+    plain = key.strip().casefold().removesuffix("s")
+    ends = {name: name.rpartition(".")[2].casefold().removesuffix("s") for name in known}
+    return next((name for name, end in ends.items() if end == plain), None)
 
 
 def _paths(value: Any, path: str = "", depth: int = 0) -> Iterator[str]:

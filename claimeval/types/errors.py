@@ -261,12 +261,17 @@ def _entries(folder: Path) -> list[Path]:
 
 
 def _nearest(name: str, names: Sequence[str]) -> list[str]:
-    """Return the names that contain this one, else the most similar one.
+    """Return the names that differ in their form alone, else those that contain this one, else the
+    most similar one.
 
     A common beginning makes no names alike: `metadata.topic` is not near `metadata.kind`.
     """
     from difflib import get_close_matches
 
+    form = _in_one_form(name)
+    same = [known for known in names if form in _forms(known)]
+    if form and same:
+        return same
     containing = [known for known in names if len(name) > 3 and name in known]
     if containing:
         return sorted(containing, key=len)
@@ -278,6 +283,17 @@ def _nearest(name: str, names: Sequence[str]) -> list[str]:
         alike |= {known.rpartition("/")[2]: known for known in names if "/" in known}
     # 0.6 finds `faithfullnes`, and nothing for a word that shares some letters.
     return [alike[near] for near in get_close_matches(typed, alike, n=1, cutoff=0.6)]
+
+
+def _forms(known: str) -> set[str]:
+    """Return a name, and what follows its last dot, as `_in_one_form` writes them: `kinds` is
+    `metadata.kind`."""
+    return {_in_one_form(known), _in_one_form(known.rpartition(".")[2])}
+
+
+def _in_one_form(name: str) -> str:
+    """Return a name without case, blanks around it, separators and the ending of a plural."""
+    return re.sub(r"[\s_-]+", "_", name.strip().casefold()).removesuffix("s")
 
 
 def _misspelled(name: str, names: Sequence[str]) -> list[str]:
@@ -302,6 +318,16 @@ def _misspelled(name: str, names: Sequence[str]) -> list[str]:
 def _plain(name: str) -> str:
     """Return a name without case and separators."""
     return re.sub("[^a-z0-9@]", "", name.casefold())
+
+
+def is_misspelt(name: str, known: str) -> bool:
+    """Return whether a name is a known one in another form, or with one wrong letter."""
+    from rapidfuzz.distance import OSA
+
+    form = _in_one_form(name)
+    if form == _in_one_form(known):
+        return True
+    return len(known) > 4 and OSA.distance(form, known) <= 1
 
 
 def _digits(name: str) -> list[str]:

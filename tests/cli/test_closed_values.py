@@ -82,6 +82,11 @@ LABELED = ("agreement", "a", "--labels", "labels.jsonl")
             ("draw", "labels.jsonl", "--field", "question=text", "--stratify", "lable"),
             ("'label'",),
         ),
+        (
+            ("draw", "labels.jsonl", "--field", "question=text", "--stratify", "Labels"),
+            ("'label'",),
+        ),
+        ((*LABELED, "--evidence", "contexts", "--by", "kinds"), ("'metadata.kind'",)),
     ],
 )
 def test_a_misspelt_value_is_refused_with_the_near_one(
@@ -100,6 +105,31 @@ def rewritten(folder: Path, name: str, **changes: str) -> None:
     count = 70 if len(rows) > 100 else len(rows)
     changed = [{**row, **changes} if n < count else row for n, row in enumerate(rows)]
     (folder / name).write_text("\n".join(map(json.dumps, changed)))
+
+
+@pytest.mark.parametrize(
+    ("column", "meant"),
+    [("Text", "text"), (" text", "text"), ("Against", "against"), ("anotator", "annotator")],
+)
+def test_a_misspelt_column_of_labels_is_refused(
+    column: str, meant: str, folder: Path, command: Command
+) -> None:
+    """Labels of claims would be labels of whole answers, or of another annotator."""
+    rows = [json.loads(line) for line in (folder / "labels.jsonl").read_text().splitlines()]
+    for row in rows:
+        row[column] = row.pop(meant, "contexts" if meant == "against" else "ada")
+    (folder / "columns.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    done = command("agreement", "a", "--labels", "columns.jsonl", exits=2)
+    assert f"line 1: the column {column!r} is not read. Did you mean {meant!r}?" in " ".join(
+        done.stderr.split()
+    )
+
+
+def test_a_misspelt_design_of_a_label_is_refused(folder: Path, command: Command) -> None:
+    """A label of a disputed claim would count as one of a random draw."""
+    rewritten(folder, "design.jsonl", design="disputd")
+    done = command("correct", "a", "--labels", "design.jsonl", exits=2)
+    assert "Did you mean 'disputed'?" in " ".join(done.stderr.split())
 
 
 def test_evidence_in_a_file_of_labels_is_refused_with_its_line(

@@ -67,3 +67,19 @@ def test_of_many_names_the_nearest_are_listed_and_the_others_are_counted() -> No
     message = str(unknown_name("key", "kye_07", names))
     assert message.startswith("unknown key 'kye_07'. Did you mean 'key_07'? Known: key_07, ")
     assert message.endswith(" and 28 others")
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("kinds", "metadata.kind"),
+        (" Kind ", "metadata.kind"),
+        ("MD", "md"),
+        ("answers", "answer"),
+        ("metadata.topic", None),
+        ("", None),
+    ],
+)
+def test_a_name_in_another_form_is_near_before_longer_names(typed: str, meant: str | None) -> None:
+    message = str(unknown_name("name", typed, ["answer", "md", "metadata.kind", "old_answers_of"]))
+    assert (f"Did you mean {meant!r}?" in message) == bool(meant)
