@@ -176,7 +176,8 @@ def _empty() -> re.Pattern[str]:
 
 _MAY_DECLINE = re.compile(
     r"\b(?:nicht|nichts|keine?n?|pas|aucune?|impossible|no|não|non|niet|geen|niets|не|нет|нельзя"
-    r"|невозможно)\b|नहीं|[无無不没沒未缺]|ません|不明|ない|なく|없|않|모르|모릅|ไม่|لا|لم|لست|ليس|يتعذر",
+    r"|невозможно)\b|отсутству|नहीं|[无無不没沒未缺]|ません|不明|ない|なく|없|않|모르|모릅|부족|ไม่|لا|لم|لست|ليس"
+    r"|يتعذر|غير",
     re.IGNORECASE,
 )
 """Every phrase of `declining.json` has one of these; most sentences have none."""
@@ -184,6 +185,7 @@ _BUT = re.compile(
     r",?\s(?:aber|jedoch|mais|pero|mas|ma|maar|но|لكن|लेकिन)\s"
     r"|[，,、。]?\s?(?:但是|但|不过|不過|ただし|しかし|하지만|แต่)"
 )
+_LONGEST_APOLOGY = 40
 _SORRY = re.compile(
     r"\W*(?:(?:es )?tut mir (?:sehr )?leid|leider|(?:je suis )?désolée?|je regrette|lo siento"
     r"|lamento|desculpe|sinto muito|mi dispiace|sorry|het spijt me|извините|к сожалению"
@@ -202,13 +204,16 @@ def _declining() -> re.Pattern[str]:
     return re.compile("|".join(f"(?:{phrase})" for phrase in phrases), re.IGNORECASE)
 
 
-def _declines(words: str) -> bool:
-    """Return whether a sentence in another language than English declines to answer, and asserts
-    nothing before or after a "but"."""
+def _kind_in_another_language(words: str) -> SentenceKind:
+    """Return the kind of a clause that is no English phrase without a statement: a refusal declines
+    to answer, and asserts nothing before or after a "but"."""
+    if len(words) <= _LONGEST_APOLOGY and _SORRY.fullmatch(words):
+        return "courtesy"
     if not _MAY_DECLINE.search(words):
-        return False
+        return "statement"
     parts = [part for part in _BUT.split(words) if not _SORRY.fullmatch(part)]
-    return bool(parts) and all(_declining().search(part) for part in parts)
+    declines = all(_declining().search(part) for part in parts)
+    return "refusal" if parts and declines else "statement"
 
 
 SentenceKind = Literal["statement", "refusal", "courtesy", "question", "lead_in", "heading", "code"]
@@ -231,7 +236,7 @@ def clause_kind(clause: str) -> SentenceKind:
     words = " ".join(clause.replace("’", "'").split())
     empty = _empty().match(words)
     if empty is None:
-        return "refusal" if _declines(words) else "statement"
+        return _kind_in_another_language(words)
     # "I don't know the day, but it was in 1848." asserts the year.
     _, but, rest = clause.partition(", but ")
     if but:

@@ -58,6 +58,11 @@ _TAG = re.compile(
     r"(?:\s[^<>]{0,200})?/?>",
     re.IGNORECASE,
 )
+_HIDDEN = re.compile(
+    r"<!--.{0,10000}?-->|<(?P<element>script|style)\b[^<>]{0,200}>.{0,10000}?</(?P=element)\s?>",
+    re.IGNORECASE | re.DOTALL,
+)
+"""What a browser does not show."""
 _FILLER = "\f"
 """White space in place of a tag: unlike spaces and tabs, it makes no row of a table."""
 _OPENS = {"li": "\n- ", "tr": "\n|", **dict.fromkeys(("h1", "h2", "h3", "h4", "h5", "h6"), "\n# ")}
@@ -72,7 +77,10 @@ def untagged(text: str) -> str:
 
     A tag within a word, as in H<sub>2</sub>O, parts nothing and stays, as do tags that cite.
     """
-    if "<" not in text or not _TAG.search(text):
+    if "<" not in text:
+        return text
+    text = _HIDDEN.sub(lambda hidden: _FILLER * len(hidden[0]), text)
+    if not _TAG.search(text):
         return text
     parts: list[str] = []
     at = 0

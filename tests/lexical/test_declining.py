@@ -37,3 +37,16 @@ def test_a_sentence_with_a_negation_is_a_claim(row: str) -> None:
 )
 def test_what_is_said_beside_it_stays(answer: str, claims: int) -> None:
     assert len(split_claims(answer)) == claims
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "죄송합니다. 그 질문에는 답변할 수 없습니다.",
+        "申し訳ございません。その情報は見つかりませんでした。",
+        "Tut mir leid. Das weiß ich nicht.",
+        "Lo siento. No lo sé.",
+    ],
+)
+def test_an_apology_beside_it_gives_no_claim(answer: str) -> None:
+    assert split_claims(answer) == []

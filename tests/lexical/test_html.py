@@ -22,6 +22,8 @@ BOARD = "The board of AMD has nine members."
         f"<div class='a b'><b>{REVENUE}</b> <i>{MARGIN}</i> {BOARD}</div>",
         f"<OL>\n  <LI>{REVENUE}</LI>\n  <LI>{MARGIN}</LI>\n  <LI>{BOARD}</LI>\n</OL>",
         f"<h2>Facts</h2><p>{REVENUE} {MARGIN}</p>{BOARD}",
+        f"<!-- 77 -->{REVENUE} <!--\n<p>12</p> -->{MARGIN}<p>{BOARD}</p>",
+        f"<script>let n = 5;</script>{REVENUE} <style>p {{margin: 3px}}</style>{MARGIN} {BOARD}",
     ],
 )
 def test_tags_part_sentences(answer: str) -> None:
