@@ -210,7 +210,7 @@ class InputChanges:
         # An answer that begins like the other one has not always another number of words.
         if clearly or (cause in ("longer", "shorter") and round(before) != round(now)):
             form = "longer" if now > before else "shorter"
-            words = f"{form} ({before:.0f} words before, {now:.0f} now)"
+            words = f"{form} ({number_of(round(before), 'word')} before, {now:.0f} now)"
             return f"because the answers changed and are {words}{fields}, {in_all}"
         documents = "" if self.count("documents") else " on the same documents"
         return f"because the answers changed{documents}{fields}, {in_all}"

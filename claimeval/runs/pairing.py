@@ -147,13 +147,15 @@ def paired_by(a: Asked, b: Asked) -> PairedBy:
 
     By id, if the ids of both are those of the data (or number the rows of the same file), most of
     the smaller run is in the other one, and of the questions that differ in a pair, most were
-    reworded and not given another id. Else by question, if that finds more pairs.
+    reworded and not given another id. Else by question, if that finds more pairs. One question
+    that all samples ask is as good as none.
     """
     shared = a.questions.keys() & b.questions.keys()
     in_both = Counter(a.questions.values()) & Counter(b.questions.values())
     # Samples without a question have nothing to be paired by, and are not all one.
     del in_both[NO_QUESTION]
-    by_question = in_both.total()
+    # “Summarize the document.”, asked of all documents, tells none from another.
+    by_question = in_both.total() if len(in_both) > 1 else len(in_both)
     if a.numbers_own_rows(b):
         # Without a question in common, numbers are all there is.
         return "question" if by_question or not shared else "id"

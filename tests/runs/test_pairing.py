@@ -169,6 +169,15 @@ def test_rows_without_ids_and_questions_are_not_paired_by_question(tmp_path: Pat
     assert ce.compare(a, b).paired_by == "id"
 
 
+def test_one_question_of_all_samples_pairs_none_of_them(tmp_path: Path) -> None:
+    """Two documents are in both runs under their ids; by question, all six of b would be pairs."""
+    alike = [{**row, "question": "Summarize the document."} for row in rows(18)]
+    a = run(tmp_path / "a", numbered(alike)[:14])
+    b = run(tmp_path / "b", numbered(alike)[12:])
+    with pytest.raises(UsageError, match="of the 14 of a and 6 of b, only 2 can be paired"):
+        ce.compare(a, b)
+
+
 def test_turns_of_one_conversation_are_a_cluster_under_whatever_number(tmp_path: Path) -> None:
     """The conversations of each file are numbered by its rows, and number 1 of one file is another
     one than number 1 of the other."""
