@@ -476,6 +476,9 @@ class Case:
         why = f"because of {number_of(count, 'sample')} that only run {'ab'[run]} has{repeat}"
         moved = _moved(name, metric.change or 0.0, _digits(metric))
         text = f"{moved}, {why}; over the {self._n:,} in both it {same}."
+        # What moves another metric over the samples of both is no part of it.
+        if self._head and self._head.metric != name and _p(self._head) < SURE:
+            text += f" There, {self._because(self._head).sentence}"
         return self._said(text, name, "samples")
 
     def _unlike_others(self, name: str) -> Iterator[tuple[int, int]]:

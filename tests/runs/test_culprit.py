@@ -3,17 +3,29 @@ runs made by hand."""
 
 from __future__ import annotations
 
+import copy
 import json
 import re
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
+from random import Random
 
 import pytest
 
 import claimeval as ce
-from benchmarks.culprit import WORLDS, culprit, make, right
+from benchmarks.culprit import (
+    WORLDS,
+    Side,
+    base,
+    culprit,
+    duplicates,
+    lost_pages,
+    make,
+    right,
+    write,
+)
 from benchmarks.non_events import EVENTS, is_true, sentence
 from claimeval import testing
 from claimeval.metrics.rows import Metric
@@ -384,3 +396,19 @@ def test_a_word_alone_is_an_answer_by_its_gold_answer_or_its_claims(
         sample=sample, claims=said, assessments=(), scores={} if claims else {"f": score}
     )
     assert Inputs(result, result).declined == (declined, declined)
+
+
+def test_a_loss_of_documents_is_said_beside_samples_of_one_run(tmp_path: Path) -> None:
+    """Twenty wrong answers more in run b move correctness, and lost pages move context_recall over
+    the questions of both."""
+    start = base(Random(11))
+    a = Side(copy.deepcopy(start))
+    b = Side(copy.deepcopy(start))
+    duplicates(Random(1), a, b)
+    lost_pages(Random(2), a, b)
+    for letter, side in (("a", a), ("b", b)):
+        write(tmp_path / letter, side)
+    found = differences(tmp_path / "a", tmp_path / "b").culprit.sentence
+    assert "20 samples that only run b has (20 repeat a question)" in found
+    assert "There, context_recall fell" in found
+    assert "retrieval lost" in found
