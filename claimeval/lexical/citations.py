@@ -397,14 +397,23 @@ _BRACKETED_IDS = (
 )
 
 
+_LINE_OF_A_MARK = re.compile(
+    r"^[ \t]{0,3}\[(?:\^[\w-]{1,20}\]:|[\w-]{1,20}\]:[ \t]*<?https?:)[^\n]*$", re.MULTILINE
+)
+"""A footnote of Markdown, which tells the source of the mark `[^1]`, or the link of the mark
+`[1]`."""
+
+
 @lru_cache(maxsize=256)
 def _spans_to_remove(text: str) -> tuple[tuple[int, int], ...]:
-    """Return the spans of citations, and of brackets that hold only what looks like the id of a
-    document: nothing that a document says stands in such brackets, whether or not they cite."""
+    """Return the spans of citations, of footnotes, and of brackets that hold only what looks like
+    the id of a document: nothing that a document says stands in such brackets, whether or not they
+    cite."""
     spans = _without_intervals(text, citation_spans(text))
     if "[" not in text and "(" not in text:
         return spans
-    named = [
+    named = [match.span() for match in _LINE_OF_A_MARK.finditer(text)] if "]:" in text else []
+    named += [
         match.span()
         for match in _pattern(_BRACKETED_IDS).finditer(text)
         if not _is_code(text, match)

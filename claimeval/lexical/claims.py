@@ -266,10 +266,17 @@ def _sentence_kind(
         return "heading"
     if block.kind in ("code", "row"):
         return "code" if block.kind == "code" else "statement"
+    if _is_only_cited(masked_text, sentence):
+        return "courtesy"
     kinds = [
         clause_kind(masked_text[start:end]) for _, (start, end) in clauses(masked_text, sentence)
     ]
     return next((kind for kind in ("statement", "refusal") if kind in kinds), kinds[0])
+
+
+def _is_only_cited(masked_text: str, sentence: Span) -> bool:
+    """Return whether a sentence is a citation or a footnote and nothing else."""
+    return _LETTER_OR_DIGIT.search(masked_text, *sentence) is None
 
 
 class SentenceClaim(NamedTuple):
@@ -367,7 +374,7 @@ def _asserted(
     """Yield the parts of a sentence that assert something, as words and quote."""
     if block.kind == "row":
         yield _row(text, block), sentence
-    elif block.kind in ("prose", "item"):
+    elif block.kind in ("prose", "item") and not _is_only_cited(masked_text, sentence):
         for clause in clauses(masked_text, sentence):
             if clause_kind(without(text[clause.span.start : clause.span.end])) == "statement":
                 yield (

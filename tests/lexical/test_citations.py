@@ -134,6 +134,9 @@ def test_a_source_named_before_what_it_says_is_taken_out(phrase: str) -> None:
         ("He taught (Doc. 2), and he wrote [^1].", "He taught, and he wrote."),
         ("He restored¹ frescoes.² He wrote.", "He restored frescoes. He wrote."),
         ("布兰迪是修复师【1】。", "布兰迪是修复师。"),
+        (f"{PLAIN}[^1]\n\n[^1]: Guide, p. 3", PLAIN),
+        # A number in brackets and a colon can begin a line of the answer itself.
+        ("[1]: open the box.", ": open the box."),
     ],
 )
 def test_what_a_citation_stands_between_stays_whole(cited: str, plain: str) -> None:

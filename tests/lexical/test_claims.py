@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from claimeval.lexical.claims import sentences, split_claims
+from claimeval.lexical.claims import sentence_kinds, sentences, split_claims
 from tests.shared_data import shared_data
 
 
@@ -298,6 +298,22 @@ def test_citations_of_every_form_change_neither_the_cuts_nor_the_claims(
     assert claimed(cited) == claimed(plain)
     for claim in split_claims(cited):
         assert claim.text.split()[-1].strip(".") in cited[claim.start : claim.end]
+
+
+@pytest.mark.parametrize(
+    "notes",
+    [
+        "[^1]: doc1",
+        "[^1]: Guide, page 3.\n[^2]: The list of firms. It was read in 2024.",
+        "[1]: https://example.org/firms\n[2]: <https://example.org/b> 'Firms, 2024.'",
+    ],
+)
+def test_footnotes_and_links_of_marks_are_no_claims(notes: str) -> None:
+    text = f"The firm is old.[^1] It is large.[^2]\n\n{notes}"
+    assert claimed(text) == claimed("The firm is old. It is large.")
+    kinds = [kind for _, kind in sentence_kinds(text)]
+    assert kinds[:2] == ["statement", "statement"]
+    assert set(kinds[2:]) == {"courtesy"}
 
 
 def test_the_source_that_a_sentence_names_is_not_part_of_its_claim_but_of_its_quote() -> None:
