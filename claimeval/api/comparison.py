@@ -100,7 +100,8 @@ class Comparison:
 
     @property
     def paired_by(self) -> PairedBy:
-        """What pairs the samples of the last run with those of the baseline: `id` or `question`."""
+        """What pairs the samples of the last run with those of the baseline: `id`, `question`, or
+        `row`, the number of the row, where neither ids nor questions say more."""
         return self.against(self._last).paired_by
 
     @cached_property

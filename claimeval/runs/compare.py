@@ -272,7 +272,7 @@ class PairedValues:
         """Return the number of the cluster of a sample of run b."""
         cluster = cluster_of(sample, self._cluster)
         # Where ids say nothing, conversation 1 of one file is another one than that of the other.
-        return cluster if self._paired_by == "id" else ~cluster
+        return ~cluster if self._paired_by == "question" else cluster
 
     def _join(self, a: int, b: int) -> None:
         """Make two clusters one. Where only run a has the conversation before the questions, the

@@ -799,7 +799,7 @@ def _after(
     folder: Path, before: Mapping[str, SampleResult], pair: PairedRuns
 ) -> dict[str, SampleResult]:
     """Return the results of the second run by the ids of the first."""
-    if pair.paired_by == "id":
+    if pair.paired_by != "question":
         return _results(folder, before)
     by_question = {result.sample.question: name for name, result in before.items()}
     found: dict[str, SampleResult] = {}

@@ -310,7 +310,7 @@ class PairedRuns(Record):
     b: str
     shared: int
     paired_by: PairedBy = "id"
-    """Whether samples of both runs are paired by id or by question."""
+    """Whether samples of both runs are paired by id, by question or by row number."""
     clusters: int
     """Number of questions (or values of `--cluster`) of the shared samples."""
     cluster: str | None

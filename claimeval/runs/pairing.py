@@ -22,8 +22,9 @@ from claimeval.runs.directory import RunResults, load_manifest
 from claimeval.types.errors import UsageError
 from claimeval.types.records import Record, Sample, ScoredSample, Turn
 
-PairedBy = Literal["id", "question"]
-"""What two samples of a pair have in common."""
+PairedBy = Literal["id", "question", "row"]
+"""What two samples of a pair have in common. `row`: only the number of their row, since neither ids
+nor questions say more."""
 NO_QUESTION = '["", null]'
 """What a sample without a question asks."""
 MOST = 0.5
@@ -72,14 +73,15 @@ class PairKeys:
 
     def __call__(self, result: ScoredSample) -> str:
         """Return the name of the next sample."""
-        if self._by == "id":
+        if self._by != "question":
             return result.id
         return self.of(result.id, question_of(result.sample))
 
     def of(self, name: str, question: str) -> str:
-        """Return the name of the next sample: its id, or its question and how often the run asked
-        it before, so that equal questions are paired in their order."""
-        if self._by == "id":
+        """Return the name of the next sample: its id, which may be the number of its row, or its
+        question and how often the run asked it before, so that equal questions are paired in their
+        order."""
+        if self._by != "question":
             return name
         self._seen[question] += 1
         return f"{self._seen[question]} {question}"
@@ -133,6 +135,13 @@ class Asked(NamedTuple):
                 count += partner not in self.questions
         return count
 
+    def parted(self, other: Asked) -> int:
+        """Return how many ids both runs have whose samples are no pair by question."""
+        own = self.keys("question")
+        partners = {key: name for name, key in other.keys("question").items()}
+        shared = own.keys() & other.questions.keys()
+        return sum(partners.get(own[name]) != name for name in shared)
+
     def numbers_own_rows(self, other: Asked) -> bool:
         """Return whether the ids of one of two runs number rows that the other one does not
         have."""
@@ -158,7 +167,7 @@ def paired_by(a: Asked, b: Asked) -> PairedBy:
     by_question = in_both.total() if len(in_both) > 1 else len(in_both)
     if a.numbers_own_rows(b):
         # Without a question in common, numbers are all there is.
-        return "question" if by_question or not shared else "id"
+        return "question" if by_question or not shared else "row"
     smaller = min(len(a.questions), len(b.questions))
     if len(shared) < MOST * smaller:
         return "question" if by_question > len(shared) else "id"
@@ -169,8 +178,9 @@ def paired_by(a: Asked, b: Asked) -> PairedBy:
     elsewhere = sum(a.questions[i] in in_both or b.questions[i] in in_both for i in others)
     if elsewhere and 2 * elsewhere >= len(others):
         return "question"
-    # Half of the ids were renamed: by id, run b would lack questions that it has.
-    return "question" if a.renamed(b) > len(others) else "id"
+    # By id, run b would lack questions that it has under other ids. By question, reworded ones have
+    # no partner, and equal ones in another order have a wrong one.
+    return "question" if a.renamed(b) > a.parted(b) else "id"
 
 
 def check_paired(shared: int, samples: tuple[int, int], names: tuple[str, str]) -> None:

@@ -27,7 +27,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """Run a: three samples, each with one of three claims supported. Run b: two of them and
     another, two supported."""
     folder = tmp_path_factory.mktemp("runs")
-    other = SAMPLES[0].model_copy(update={"id": "new"})
+    other = SAMPLES[0].model_copy(update={"id": "new", "question": "Another question?"})
     a = make(folder / "a", SAMPLES, {"strict": TOWER_SAYS})
     b = make(folder / "b", [SAMPLES[2], SAMPLES[1], other], {"kind": BETTER})
     return a, b

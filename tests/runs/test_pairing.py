@@ -161,12 +161,25 @@ def test_a_smaller_run_is_compared_over_its_samples(tmp_path: Path) -> None:
     assert (pair.shared, pair.only_a, pair.only_b) == (3, 9, 0)
 
 
+def test_one_renamed_id_does_not_part_equal_questions_with_ids(tmp_path: Path) -> None:
+    """By question, the four equal ones would be paired in their order, which is another one."""
+    alike = [{**row, "question": "Summarize the document."} for row in rows()[:4]]
+    named = numbered([*alike, *rows()[4:]])
+    renamed = [*reversed(named[:4]), *named[4:11], {**named[11], "id": "new"}]
+    before = run(tmp_path / "a", named)
+    after = run(tmp_path / "b", renamed)
+    found = ce.compare(before, after)
+    pair = found.against(1)
+    assert (found.paired_by, pair.shared, pair.changed_texts) == ("id", 11, 0)
+
+
 def test_rows_without_ids_and_questions_are_not_paired_by_question(tmp_path: Path) -> None:
     """Nothing says what they ask, so that their numbers are all there is."""
     bare = [{name: row[name] for name in ("answer", "contexts")} for row in rows()]
     a = run(tmp_path / "a", bare)
     b = run(tmp_path / "b", shuffled(bare))
-    assert ce.compare(a, b).paired_by == "id"
+    assert ce.compare(a, b).paired_by == "row"
+    assert "paired by row number" in call("compare", str(a), str(b)).stdout
 
 
 def test_one_question_of_all_samples_pairs_none_of_them(tmp_path: Path) -> None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal
 from itertools import chain, takewhile
 
 from claimeval.metrics.flips import Flip, words
 from claimeval.runs.causes import CHANCE, RETRIEVAL, CauseRow, Culprit, of_whole_samples
 from claimeval.runs.overview import MetricComparison, PairedRuns, SampleChange
+from claimeval.runs.pairing import PairedBy
 from claimeval.runs.slices import chance_of_many
 from claimeval.runs.views import (
     Block,
@@ -82,6 +83,13 @@ ROUNDING = 1e-9
 """Largest error of a sum of floats."""
 
 
+_HOW_PAIRED: Mapping[PairedBy, str] = {
+    "id": "",
+    "question": ", paired by question",
+    "row": ", paired by row number",
+}
+
+
 def front(pair: PairedRuns) -> Iterator[Block]:
     """Yield what a reader sees first of two runs: the culprit, the means, its causes and an
     example."""
@@ -96,7 +104,7 @@ def front(pair: PairedRuns) -> Iterator[Block]:
         f", {n} only in {run}" for n, run in ((pair.only_a, "a"), (pair.only_b, "b")) if n
     )
     yield heading(Sentence(culprit.sentence))
-    how = ", paired by question" if pair.paired_by == "question" else ""
+    how = _HOW_PAIRED[pair.paired_by]
     yield remark("a = ", Data(pair.a), ", b = ", Data(pair.b), f", {shared}{how}{once}")
     yield from map(caution, pair.abstained)
     head = [metric for metric in pair.metrics if metric.metric == culprit.metric]
