@@ -58,11 +58,14 @@ _TAG = re.compile(
     r"(?:\s[^<>]{0,200})?/?>",
     re.IGNORECASE,
 )
+# No part reaches over the beginning of another one: 25,000 times `<!--` took four seconds.
 _HIDDEN = re.compile(
-    r"<!--.{0,10000}?-->|<(?P<element>script|style)\b[^<>]{0,200}>.{0,10000}?</(?P=element)\s?>",
+    r"(?<!`)(?:<!--(?:(?!<!--).){0,10000}?-->"
+    r"|<(?P<element>script|style)\b[^<>]{0,200}>"
+    r"(?:(?!<(?:script|style)\b).){0,10000}?</(?P=element)\s?>)(?!`)",
     re.IGNORECASE | re.DOTALL,
 )
-"""What a browser does not show."""
+"""What a browser does not show; tags between backticks are shown."""
 _FILLER = "\f"
 """White space in place of a tag: unlike spaces and tabs, it makes no row of a table."""
 _OPENS = {"li": "\n- ", "tr": "\n|", **dict.fromkeys(("h1", "h2", "h3", "h4", "h5", "h6"), "\n# ")}

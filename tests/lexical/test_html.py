@@ -75,3 +75,23 @@ def test_documents_of_html_support_what_they_say() -> None:
 @pytest.mark.parametrize("text", ["<" * 50_000, "<p " * 30_000, "<p>" * 30_000, "<td>x" * 20_000])
 def test_odd_long_texts_are_read_to_their_end(text: str) -> None:
     assert len(untagged(text)) == len(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            "Put `<script>` in the head. It loads the file. Close it with `</script>`.",
+            ["Put `<script>` in the head.", "It loads the file.", "Close it with `</script>`."],
+        ),
+        (
+            "A comment begins with `<!--` and ends with `-->`. It is not shown.",
+            ["A comment begins with `<!--` and ends with `-->`.", "It is not shown."],
+        ),
+        # What is never closed hides nothing.
+        ("It is old. <!-- It is large.", ["It is old.", "<!-- It is large."]),
+    ],
+)
+def test_tags_that_a_reader_sees_hide_nothing(text: str, expected: list[str]) -> None:
+    found = [text[start:end] for start, end in sentences(text)]
+    assert [one.strip("\f ") for one in found] == expected
