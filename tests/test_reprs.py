@@ -58,7 +58,10 @@ def _results() -> dict[str, object]:
         "check": ce.check("It is red.", ["It is red."], judge="local:lexical"),
         "agreement": ce.agreement("runs/a", "labels.csv", evidence="contexts"),
         "correction": ce.correct("runs/a", "labels.csv"),
-        "forecast": ce.plan(ce.score, "answers.jsonl", judges="openai:gpt-5"),
+        # A cache of its own: other tests may have replies of this judge in the shared one.
+        "forecast": ce.plan(
+            ce.score, "answers.jsonl", judges="openai:gpt-5", options=ce.RunOptions(cache="empty")
+        ),
         "probe": ce.probe("openai:gpt-5-mini"),
         "survey": ce.doctor("answers.jsonl"),
         "drawn": ce.draw("log.jsonl", n=3),
