@@ -189,7 +189,7 @@ def _table_in(path: Path) -> Mapping[str, Any] | None:
     content = path.read_bytes()
     is_shared = path.name == "pyproject.toml"
     # A file of other tools is not parsed, which may be in a form that only they read.
-    if is_shared and b"claimeval" not in content:
+    if is_shared and b"claimeval" not in content.lower():
         return None
     import tomllib
 
@@ -197,6 +197,17 @@ def _table_in(path: Path) -> Mapping[str, Any] | None:
         table = tomllib.loads(content.decode())
     except ValueError as error:
         raise UsageError(f"{os.path.relpath(path)} is not TOML: {error}") from error
-    if is_shared:
-        table = table.get("tool", {}).get("claimeval")
-    return table if isinstance(table, dict) else None
+    found = _of_claimeval(path, table.get("tool", {})) if is_shared else table
+    return found if isinstance(found, dict) else None
+
+
+def _of_claimeval(path: Path, tools: Mapping[str, Any]) -> object:
+    """Return the settings in the tables of a shared file. Raises UsageError for those under
+    another spelling of the name, which no other tool reads."""
+    for name in tools:
+        if name.casefold() == "claimeval" != name and "claimeval" not in tools:
+            raise UsageError(
+                f"{os.path.relpath(path)}: unknown table 'tool.{name}'. Did you mean"
+                " 'tool.claimeval'?"
+            )
+    return tools.get("claimeval")

@@ -219,6 +219,11 @@ def _parsed(content: Mapping[str, Any], name: str) -> RowMapping:
     for field in paths:
         if field not in FIELDS:
             raise unknown_name("field of a sample", field, FIELDS)
+        if isinstance(paths[field], Mapping):
+            raise UsageError(
+                f"{name}, {field}: needs a path or a list of paths, such as {field}: draft, got"
+                f" {paths[field]!r}"
+            )
     try:
         return RowMapping(
             **{key: content[key] for key in SETTINGS if key in content},

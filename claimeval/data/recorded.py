@@ -174,7 +174,7 @@ def field_map(fields: Mapping[str, Any], name: str = "the mapping") -> FieldMap:
     try:
         return FieldMap.model_validate(fields)
     except ValidationError as error:
-        field, problem, _ = first_problem(error)
+        field, problem, _ = first_problem(error, FieldMap)
         raise UsageError(f"{name}{', ' if field else ''}{field}: {problem}") from error
 
 

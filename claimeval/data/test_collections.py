@@ -286,7 +286,7 @@ def relevance_scale(spec: str) -> Scale:
     try:
         scale = _ScaleFile.model_validate({"name": path.stem, **fields})
     except ValidationError as error:
-        field, problem, _ = first_problem(error)
+        field, problem, _ = first_problem(error, _ScaleFile)
         raise UsageError(f"the scale {spec!r}, {field}: {problem}") from error
     if scale.positive_from >= len(scale.meanings):
         raise UsageError(

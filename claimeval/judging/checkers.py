@@ -29,6 +29,14 @@ if TYPE_CHECKING:
 VARIABLES = frozenset({"document", "claim", "question"})
 NEEDED = ("document", "claim")
 """Variables that the prompt or `chat_template` of a checker uses at least."""
+ROLES = frozenset(
+    {
+        *("system", "developer", "user", "assistant", "tool", "tools", "context", "control"),
+        *("document", "documents", "claim", "question", "contexts"),
+    }
+)
+"""Roles of the chat templates of models, and of the messages to a function. A template may have
+others, so that only a misspelt one of these is refused."""
 _NUMBER = re.compile(r"[\s\"'*]*(-?\d+(?:\.\d+)?)\s*$")
 _STEP = re.compile(r"([^.\[\]]+)|\[(\d+)\]")
 
@@ -108,6 +116,8 @@ def _texts(value: Any) -> Iterator[str]:
 
 def check(judge: Judge) -> None:
     """Raise UsageError for settings with which a checker cannot be asked."""
+    from difflib import get_close_matches
+
     from jinja2 import TemplateSyntaxError
 
     wrong = f"the checker {judge.name!r}"
@@ -123,6 +133,11 @@ def check(judge: Judge) -> None:
             f"{wrong}: `extra` and `chat_template` both have arguments of the chat template; put"
             " them into `chat_template`"
         )
+    for role in roles(judge):
+        if role not in ROLES and (near := get_close_matches(role.casefold(), ROLES, 1, 0.8)):
+            raise UsageError(
+                f"{wrong}: unknown role {role!r} in `prompt:`. Did you mean {near[0]!r}?"
+            )
     try:
         used = _variables(judge)
     except TemplateSyntaxError as error:

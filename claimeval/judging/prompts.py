@@ -296,19 +296,46 @@ def header_fields(
         raise PromptError(
             f"prompt {name}: the header is not YAML: {str(error).splitlines()[0]}"
         ) from error
-    if not isinstance(fields, dict) or not set(required) <= set(fields):
-        noun = "field" if len(required) == 1 else "fields"
-        raise PromptError(
-            f"prompt {name}: the header must have the {noun} {' and '.join(required)}"
-        )
-    if extra := set(fields) - set(known):
+    # An unknown field comes before a missing one, which it is in another form: `Purpose`.
+    if isinstance(fields, dict) and (extra := set(fields) - set(known)):
         raise unknown_name(
             f"field in the header of prompt {name}:",
             str(min(extra, key=str)),
             known,
             PromptError,
         )
+    if not isinstance(fields, dict) or not set(required) <= set(fields):
+        noun = "field" if len(required) == 1 else "fields"
+        raise PromptError(
+            f"prompt {name}: the header must have the {noun} {' and '.join(required)}"
+        )
     return fields
+
+
+_REMARK = re.compile(r"\([^()]*\)")
+_VARIABLE = re.compile(r"[\w.]+")
+
+
+def check_listed_variables(name: str, listed: object, known: Collection[str]) -> None:
+    """Raise PromptError if the header field `variables` lists a variable that there is not.
+
+    Remarks in parentheses and phrases are notes for readers. A single word is one too, unless it is
+    like a variable or in a list with one.
+
+    Args:
+        name: Name of the prompt, for messages.
+        listed: The value of the field: a text with commas, or a list.
+        known: The variables that the prompt can use, with its parameters.
+    """
+    items = listed if isinstance(listed, list) else _REMARK.sub("", str(listed)).split(",")
+    words = [str(item).strip(" `{}\n") for item in items]
+    # `claims.text` is a field of the items of `claims`.
+    variables = [word.partition(".")[0] for word in words if _VARIABLE.fullmatch(word)]
+    has_known = any(variable in known for variable in variables)
+    for variable in variables:
+        error = unknown_name(f"variable in the header of prompt {name}:", variable, known)
+        if variable not in known and (has_known or "Did you mean" in str(error)):
+            raise PromptError(str(error))
 
 
 @lru_cache(maxsize=64)
@@ -328,6 +355,8 @@ def _header(name: str, source: str) -> _Header:
         isinstance(v, list) and v for v in parameters.values()
     ):
         raise PromptError(f"prompt {name}: parameters are written as {{name: [default, other]}}")
+    if isinstance(fields.get("variables"), list):
+        fields["variables"] = ", ".join(map(str, fields["variables"]))
     texts = {field: str(value) for field, value in fields.items() if value is not None}
     lists = {str(key): tuple(map(str, values)) for key, values in parameters.items()}
     return _Header.model_validate({**texts, "parameters": lists})
@@ -627,6 +656,10 @@ def load(step: str, spec: str, parameters: Mapping[str, str] = MappingProxyType(
         prompt = Prompt(name, step, source, parameters, shipped=is_shipped)
     else:
         prompt = _parsed(name, step, source, shipped=is_shipped)
+    if not is_shipped:
+        # Not when a recorded prompt is made again: the field decides nothing, and old runs stay.
+        known = STEPS[step].variables | prompt.parameters.keys()
+        check_listed_variables(name, _header(name, source).variables, known)
     if not is_shipped and (variable := STEPS[step].subject) not in prompt.reads:
         raise PromptError(
             f"prompt {name} does not use {variable!r}, so the judge would not see what it is asked"

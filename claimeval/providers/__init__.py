@@ -268,6 +268,13 @@ def host_rows() -> tuple[Provider, ...]:
     return tuple(row for name in hosts.hosts() if (row := hosts.row(name)))
 
 
+def names() -> frozenset[str]:
+    """Return the names of all providers, with those of hosts and of other installed packages."""
+    from claimeval.providers import hosts
+
+    return frozenset({*PROVIDERS, *hosts.hosts(), *_entry_points().names})
+
+
 def examples() -> str:
     """Return models of the providers of this package as a user writes them, without hosts."""
     return "; ".join(row.example for row in rows() if row.example)

@@ -17,7 +17,7 @@ from typing import NamedTuple
 from pydantic import Field, ValidationError
 
 from claimeval import providers
-from claimeval.types.errors import UsageError, first_problem, read_yaml
+from claimeval.types.errors import UsageError, first_problem, misspelt_key, read_yaml
 from claimeval.types.records import Call, Record
 from claimeval.types.requests import HIGHEST_PRICE, Judge, Request, Usage
 
@@ -240,10 +240,17 @@ def _read(path: Path) -> dict[tuple[str, str | None], _PriceRow]:
                 f"the price file {str(path)!r}: {str(key)!r} is not of the form"
                 " provider:model[@URL]"
             )
+        name = model.partition(":")[0]
+        # Rows of other providers, of a package that is not installed here, stay.
+        if given := misspelt_key([name], providers.names()):
+            raise UsageError(
+                f"the price file {str(path)!r}: unknown provider {name!r} in {str(key)!r}. Did you"
+                f" mean {given[1]!r}?"
+            )
         try:
             rows[model, _normalized(endpoint) or None] = _PriceRow.model_validate(fields)
         except ValidationError as error:
-            field, problem, _ = first_problem(error)
+            field, problem, _ = first_problem(error, _PriceRow)
             raise UsageError(
                 f"the price file {str(path)!r}, {key}, {field or 'the row'}: {problem}. Write"
                 f" {key}: {{input: 0.25, output: 2.00}}, in dollars per million tokens"

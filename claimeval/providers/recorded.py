@@ -218,7 +218,7 @@ def _recorded_line(line: bytes, location: str) -> _RecordedLine:
     try:
         return _RecordedLine.model_validate_json(line)
     except ValidationError as error:
-        field, problem, value = first_problem(error)
+        field, problem, value = first_problem(error, _RecordedLine)
         problem = problem.removeprefix("Value error, ")
         raise DataError(
             f"{location}, {field}: {problem}, got {value}" if field else f"{location}: {problem}"

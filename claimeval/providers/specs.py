@@ -22,7 +22,13 @@ from claimeval.judging import checkers, panel
 from claimeval.judging.panel import Panel
 from claimeval.providers.keys import masked
 from claimeval.providers.prices import known_claims
-from claimeval.types.errors import UsageError, first_problem, read_yaml, unknown_name
+from claimeval.types.errors import (
+    UsageError,
+    first_problem,
+    misspelt_key,
+    read_yaml,
+    unknown_name,
+)
 from claimeval.types.requests import CLAIMS_PER_CALL, ClaimsPerCall, Judge
 from claimeval.types.scales import THREE_WAY, Scale
 
@@ -102,9 +108,11 @@ def read_file(path: Path) -> dict[str, Any]:
     if not isinstance(fields, dict) or not (
         isinstance(fields.get("model"), str) or "judges" in fields
     ):
+        given = misspelt_key(fields, ("model", "judges")) if isinstance(fields, dict) else None
+        hint = f". Did you mean {given[1]!r} by {given[0]!r}?" if given else ""
         raise UsageError(
             f"the judge file {str(path)!r} needs at least the line `model: provider:name`, or"
-            " `judges:` for a panel"
+            f" `judges:` for a panel{hint}"
         )
     return fields
 
@@ -113,7 +121,9 @@ def from_fields(fields: Mapping[str, Any], location: str, name: str) -> Judge:
     """Return the judge with these settings; `name` is its default name, `location` their source in
     messages."""
     if not isinstance(fields.get("model"), str):
-        raise UsageError(f"{location} names no model: give `model: provider:name`")
+        given = misspelt_key(fields, ("model",))
+        hint = f". Did you mean 'model' by {given[0]!r}?" if given else ""
+        raise UsageError(f"{location} names no model: give `model: provider:name`{hint}")
     from_text = _from_text(fields["model"])
     settings = {"name": name, **fields, "model": from_text.model}
     if from_text.endpoint:
@@ -128,8 +138,8 @@ def _valid(settings: Mapping[str, Any], location: str) -> Judge:
     try:
         return Judge.model_validate(settings)
     except ValidationError as error:
-        field, problem, _ = first_problem(error)
-        raise UsageError(f"{location}, {field.partition('.')[0]}: {problem}") from error
+        field, problem, _ = first_problem(error, Judge)
+        raise UsageError(f"{location}, {field}: {problem}") from error
 
 
 def parse_judges(
@@ -366,5 +376,5 @@ def valid_settings(settings: Mapping[str, Any], scale: Scale = THREE_WAY) -> Pan
         first = error.errors(include_url=False)[0]
         if isinstance(refused := first.get("ctx", {}).get("error"), UsageError):
             raise refused from error
-        setting, problem, _ = first_problem(error)
+        setting, problem, _ = first_problem(error, Panel)
         raise UsageError(f"panel setting {setting}: {problem}, got {first['input']!r}") from error

@@ -17,10 +17,11 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from types import NoneType, UnionType
+from typing import TYPE_CHECKING, Any, Union, get_args, get_origin
 
 if TYPE_CHECKING:
-    from pydantic import ValidationError
+    from pydantic import BaseModel, ValidationError
 
 
 class ClaimevalError(Exception):
@@ -260,6 +261,19 @@ def _entries(folder: Path) -> list[Path]:
     return [path for path in paths if not path.name.startswith(".")]
 
 
+def misspelt_key(fields: Iterable[object], allowed: Iterable[str]) -> tuple[str, str] | None:
+    """Return the first of some keys that is a misspelling of an allowed one, with this one; None
+    if none is. A key that is allowed, or like none of them, is no misspelling."""
+    known = sorted(allowed)
+    for key in map(str, fields):
+        if key in known:
+            continue
+        for name in known:
+            if is_misspelt(key, name):
+                return key, name
+    return None
+
+
 def _nearest(name: str, names: Sequence[str]) -> list[str]:
     """Return the names that differ in their form alone, else those that contain this one, else the
     most similar one.
@@ -268,9 +282,8 @@ def _nearest(name: str, names: Sequence[str]) -> list[str]:
     """
     from difflib import get_close_matches
 
-    form = _in_one_form(name)
-    same = [known for known in names if form in _forms(known)]
-    if form and same:
+    same = _in_other_forms(name, names)
+    if same:
         return same
     containing = [known for known in names if len(name) > 3 and name in known]
     if containing:
@@ -285,6 +298,23 @@ def _nearest(name: str, names: Sequence[str]) -> list[str]:
     return [alike[near] for near in get_close_matches(typed, alike, n=1, cutoff=0.6)]
 
 
+def _in_other_forms(name: str, names: Sequence[str]) -> list[str]:
+    """Return the names that differ from this one in their form alone, first those of its number:
+    `JUDGES` is `judges`, and `judge` too."""
+    form = _in_one_form(name)
+    if not form:
+        return []
+    typed = name.strip().casefold()
+    exact: list[str] = []
+    others: list[str] = []
+    for known in names:
+        if known.casefold() == typed:
+            exact.append(known)
+        elif form in _forms(known):
+            others.append(known)
+    return exact + others
+
+
 def _forms(known: str) -> set[str]:
     """Return a name, and what follows its last dot, as `_in_one_form` writes them: `kinds` is
     `metadata.kind`."""
@@ -293,7 +323,9 @@ def _forms(known: str) -> set[str]:
 
 def _in_one_form(name: str) -> str:
     """Return a name without case, blanks around it, separators and the ending of a plural."""
-    return re.sub(r"[\s_-]+", "_", name.strip().casefold()).removesuffix("s")
+    folded = name.strip().casefold()
+    joined = re.sub(r"[\s_-]+", "_", folded)
+    return joined.removesuffix("s")
 
 
 def _misspelled(name: str, names: Sequence[str]) -> list[str]:
@@ -357,15 +389,108 @@ def repeated_id(name: str, first: int, second: int) -> DataError:
     )
 
 
-def first_problem(error: ValidationError) -> tuple[str, str, str]:
+def first_problem(
+    error: ValidationError,
+    record: type[BaseModel] | None = None,
+) -> tuple[str, str, str]:
     """Return the first invalid field of a record, such as `judges.0.name`, the problem, and the
-    start of the value."""
-    first = error.errors(include_url=False)[0]
-    field = ".".join(map(str, first["loc"]))
-    problem = _PROBLEMS.get(first["type"])
-    plain = problem.format(**first.get("ctx", {})) if problem else first["msg"]
+    start of the value.
+
+    An unknown name comes before a missing one, which it was often meant to be: of `{Input: 1}`,
+    `Input` is wrong and not the missing `input`.
+
+    Args:
+        error: The error.
+        record: The record that could not be made. Its fields are the known names of the message.
+    """
+    problems = error.errors(include_url=False)
+    unknown = [each for each in problems if each["type"] == _UNKNOWN]
+    first, *_ = unknown or problems
+    keys, names = _keys_and_names(first["loc"], record)
+    field = ".".join(keys)
+    given = str(first["input"])
+    value = repr(given[:60])
+    if first["type"] == _UNKNOWN and names:
+        close = _nearest(keys[-1], names)
+        known = _listed(names, close)
+        problem = f"{_PROBLEMS[_UNKNOWN]}."
+        if close:
+            problem += f" Did you mean {close[0]!r}?"
+        return field, f"{problem} Known: {known}", value
+    plain = first["msg"]
+    if first["type"] in _PROBLEMS:
+        bounds = first.get("ctx", {})
+        plain = _PROBLEMS[first["type"]].format(**bounds)
     plain = plain.replace(".0 ", " ")  # 1.0 or more
-    return field, plain, repr(str(first["input"])[:60])
+    return field, plain, value
+
+
+_UNKNOWN = "extra_forbidden"
+"""The type of pydantic's error for a name that a record does not have."""
+
+
+def _keys_and_names(
+    location: Sequence[str | int],
+    record: type[BaseModel] | None,
+) -> tuple[list[str], list[str]]:
+    """Return the keys that lead to a value in a file, and the names that the last one could be.
+
+    The location of an error in a union has the alternative that failed, which is no key.
+    """
+    if record is None:
+        return [str(step) for step in location], []
+    keys: list[str] = []
+    names: list[str] = []
+    kinds: list[Any] = [record]
+    steps = map(str, location)
+    for step in steps:
+        if len(kinds) > 1:
+            alternative = step.partition("[")[0]
+            kinds = [kind for kind in kinds if _class_name(kind) == alternative]
+            continue
+        values = _values_by_key(kinds)
+        any_value = values.pop(_ANY_KEY, None)
+        keys.append(step)
+        names = list(values)
+        kinds = _alternatives(values.get(step, any_value))
+    return keys, names
+
+
+_ANY_KEY = "*"
+"""Stands for the keys of a mapping, and the numbers of a list."""
+
+
+def _values_by_key(kinds: Sequence[Any]) -> dict[str, Any]:
+    """Return the type of the value at each key of a record, mapping or list; empty for others."""
+    values: dict[str, Any] = {}
+    for kind in kinds:
+        fields = getattr(kind, "model_fields", {})
+        for name, field in fields.items():
+            key = field.alias or name
+            values[key] = field.annotation
+        arguments = get_args(kind)
+        match _class_name(kind):
+            case "dict":
+                values[_ANY_KEY] = arguments[1]
+            case "list" | "tuple":
+                values[_ANY_KEY] = arguments[0]
+    return values
+
+
+def _class_name(kind: Any) -> str:
+    """Return the name of a class, also with types of its content: `dict` of `dict[str, int]`."""
+    origin = get_origin(kind) or kind
+    name: str = getattr(origin, "__name__", "")
+    return name
+
+
+def _alternatives(annotation: Any) -> list[Any]:
+    """Return the types of a union without None; of another type, the type itself."""
+    members = [annotation]
+    origin = get_origin(annotation)
+    if origin in (Union, UnionType):
+        members = list(get_args(annotation))
+    return [kind for kind in members if kind not in (None, NoneType)]
 
 
 _MAPPING_NEEDED = "needs a mapping of names to values"
@@ -390,7 +515,7 @@ _PROBLEMS = {
     "mapping_type": _MAPPING_NEEDED,
     "model_type": _MAPPING_NEEDED,
     "literal_error": "needs {expected}",
-    "extra_forbidden": "is not a known name",
+    _UNKNOWN: "is not a known name",
 }
 """What pydantic's errors say, in plain words, by their type."""
 

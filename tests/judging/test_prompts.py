@@ -137,6 +137,13 @@ BLOCKS = (
 )
 
 
+def with_variables(listed: str) -> str:
+    """Return a prompt whose header lists these variables."""
+    parameters = "parameters: {strictness: [strict, lenient]}"
+    header = f"purpose: x\nreply: json\nscale: binary\n{parameters}\nvariables: {listed}"
+    return f"{{# {header} #}}{BLOCKS}"
+
+
 def load(tmp_path: Path, source: str, step: str = "assess") -> prompts.Prompt:
     path = tmp_path / "own.j2"
     path.write_text(source, encoding="utf-8")
@@ -155,6 +162,14 @@ def test_a_prompt_of_ones_own_is_loaded_by_path(tmp_path: Path) -> None:
         (BLOCKS, "no header comment"),
         ("{# just text #}" + BLOCKS, "the fields purpose and reply"),
         ("{# purpose: [ #}" + BLOCKS, "not YAML"),
+        ("{# Purpose: x\nreply: json\nscale: binary #}" + BLOCKS, "Did you mean 'purpose'?"),
+        ("{# purpose: x\nreplay: json\nscale: binary #}" + BLOCKS, "Did you mean 'reply'?"),
+        ("{# purpose: x\nreply: json\nscales: binary #}" + BLOCKS, "Did you mean 'scale'?"),
+        (with_variables("qestion"), "'qestion'. Did you mean 'question'?"),
+        (with_variables("Claims, scale"), "'Claims'. Did you mean 'claims'?"),
+        (with_variables("[claims, docs]"), "variable in the header"),
+        (with_variables("claims (each), answer"), "'answer'"),
+        (with_variables("claims.text, dokuments"), "'dokuments'. Did you mean 'documents'?"),
         ("{# purpose: x\nreply: jsno\nscale: binary #}" + BLOCKS, "Did you mean 'json'?"),
         ("{# purpose: x\nreply: json\nscale: two_way #}" + BLOCKS, "Did you mean 'three_way'?"),
         ("{# purpose: x\nreply: json #}" + BLOCKS, "names its scale"),
@@ -177,6 +192,29 @@ def test_what_is_wrong_with_a_prompt_is_said_when_it_is_loaded(
         load(tmp_path, source)
     assert words in str(raised.value)
     assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "listed",
+    [
+        "question, documents, claims, scale, alternatives",
+        "question (the reference passage, as asked), documents, scale",
+        "[question, claims, strictness]",
+        "claims.text, documents",
+        "those of the step, and strictness",
+        "all",
+        "",
+    ],
+)
+def test_the_header_may_list_variables_parameters_and_remarks(tmp_path: Path, listed: str) -> None:
+    assert load(tmp_path, with_variables(listed)).reads == {"claims"}
+
+
+def test_a_recorded_prompt_is_made_again_whatever_its_header_lists() -> None:
+    """Runs of the time when the field was not read can be judged again."""
+    source = with_variables("qestion")
+    record = prompts.PromptRecord(name="own", step="assess", digest="", source=source)
+    assert prompts.Prompt.of(record).source == source
 
 
 @pytest.mark.parametrize(

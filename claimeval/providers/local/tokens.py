@@ -16,7 +16,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from claimeval.judging.prompts import folder, header_fields
+from claimeval.judging.prompts import check_listed_variables, folder, header_fields
 from claimeval.lexical.sentences import Span, sentences
 from claimeval.types.errors import PromptError, UsageError, missing_file, unknown_name
 from claimeval.types.options import LongTexts
@@ -315,6 +315,7 @@ class SourcePrompt:
         self.digest = hashlib.sha256(source.encode()).hexdigest()
         fields = ("purpose", "source", "variables", "supported", "not_supported")
         header = header_fields(str(path), source, ("purpose",), fields)
+        check_listed_variables(str(path), header.get("variables", ""), VARIABLES[kind])
         self.header = {name: str(value) for name, value in header.items()}
         text = source.partition("#}")[2].removeprefix("\n").removesuffix("\n")
         self._parts = _PLACE.split(text)

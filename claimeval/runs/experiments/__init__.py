@@ -269,7 +269,7 @@ def _valid(path: Path, record: type[R], fields: Mapping[str, Any]) -> R:
     try:
         return record.model_validate(fields)
     except ValidationError as error:
-        field, problem, value = first_problem(error)
+        field, problem, value = first_problem(error, record)
         raise UsageError(f"{path}, {field}: {problem}, got {value}") from error
 
 
