@@ -84,11 +84,17 @@ _AND = r"(?:\s?[,;、，&|–—-]\s?|\s(?:and|or|und|et|y|e|и)\s|\s?和\s?)"
 _LINK = r"\s{0,2}+(?:[_#:.-]{1,2}+\s{0,2}+)?+"
 _NUMBERS = rf"{_NUMBER}(?:{_AND}(?:{_SOURCE}{_LINK})?{_NUMBER}){{0,19}}+"
 
-_PAGE = r"(?:[,:]?\s(?:pp?\.|s\.|pages?|seiten?)\s?\d{1,4}(?:[–-]\d{1,4})?)"
+_PAGES = r"\d{1,4}(?:[–-]\d{1,4})?"
+_PAGE = (
+    rf"(?:[,:;]?\s(?:(?:pp\.|pages|seiten|§§)\s?{_PAGES}(?:,\s?{_PAGES}){{0,9}}+"
+    r"|(?:p\.|s\.|page|seite|ch(?:ap)?\.|chapter|kap\.|kapitel|sect?\.|section|para\.|paragraph"
+    rf"|ll?\.|lines?|vol\.|figs?\.|figure|tab\.|table|§)\s?{_PAGES}))"
+)
+"""The place in a source, as in `[1, p. 3]`; a list of places only after a plural."""
 _KIND = rf"(?:{_SOURCE}|[ds]|web(?:site|page)?s?|results?|hits?|links?|urls?|posts?)"
 """What can stand before a number in square brackets, as in `[web:1]`; too common elsewhere."""
 _ITEM = (
-    rf"[\^#]?(?:{_KIND}{_LINK})?{_NUMBER}(?::\d{{1,3}})?\^?"
+    rf"[\^#†*]?(?:{_KIND}{_LINK})?{_NUMBER}(?::\d{{1,3}})?\^?"
     rf"(?:†[^\[\]【】]{{0,60}})?{_PAGE}?+"
 )
 _KEYED = (
@@ -99,7 +105,8 @@ _SQUARE = (
     rf"(?:\[\^[\w-]{{1,20}}+\^?\]|\[cite_start\]|\[\s?{_KEYED}\]"
     # not 1,200 in brackets
     r"|(?!\[\d{1,3}(?:,\d{3})+\])"
-    rf"[\[［【〔〖]\s?{_ITEM}(?:{_AND}{_ITEM}){{0,19}}+\s?[\]］】〕〗]"
+    # Markdown writes `\[1\]` for brackets that are no link.
+    rf"\\?[\[［【〔〖]\s?{_ITEM}(?:{_AND}{_ITEM}){{0,19}}+\s?\\?[\]］】〕〗]"
     rf"|\[\[{_ITEM}\]\])(?:\((?:https?:|www\.|[#/])[^()\s]{{0,500}}+\))?"
 )
 _ROUND = (
@@ -107,18 +114,34 @@ _ROUND = (
     rf"(?:{_SOURCE}{_LINK}{_NUMBERS}{_PAGE}?|{_KEYED}|{_SQUARE}(?:[,;]?\s?{_SQUARE}){{0,9}}+)"
     r"\s?[)）]"
 )
+_LINK_TAGS = r"(?:\s|</?a\b[^<>\n]{0,300}>){0,400}+"
+"""A link in raised numbers, or the white space in its place."""
+_RAISED_NUMBERS = r"(?:\[?\d{1,3}(?:\s?[,;–-]\s?\d{1,3}){0,9}\]?|\[[a-z]\])"
 _RAISED = (
     r"(?:[⁰¹²³⁴-⁹]{1,3}+(?:[,⁻⁺˒][⁰¹²³⁴-⁹]{1,3}+){0,9}(?![⁻⁺⁰¹²³⁴-⁹A-Za-z])"
-    r"|\s?<sup>\s?\[?\d{1,3}(?:\s?[,;–-]\s?\d{1,3}){0,9}\]?\s?</sup>"
+    rf"|\s?<sup(?:\s[^<>\n]{{0,200}})?>{_LINK_TAGS}{_RAISED_NUMBERS}{_LINK_TAGS}</sup>"
+    r"|\s?\^\[\d{1,3}(?:\s?[,;–-]\s?\d{1,3}){0,9}\](?!\^)"
     r"|\^\[?\d{1,3}(?:\s?[,;–-]\s?\d{1,3}){0,9}\]?\^)"
 )
 _BRACED = r"\s{1,2}(?P<braced>\{\d{1,3}\})(?:\s?\{\d{1,3}\}){0,9}(?![A-Za-z\d{}])"
 _TAG = r"(?:cite|citation|ref)"
+_TAG_OF_A_NOTE = rf"(?:{_TAG}|sources?|src|doc(?:ument)?|footnote|fn|note)"
+_NOTE = (
+    rf"(?:<{_TAG_OF_A_NOTE}(?:\s[^<>\n]{{0,100}})?>\s{{0,2}}\[?{_ITEM}(?:{_AND}{_ITEM}){{0,19}}+\]?"
+    rf"\s{{0,2}}</{_TAG_OF_A_NOTE}>"
+    # A note of a wiki follows its word at once; a sentence in tags stands by itself.
+    r"|(?<=[^\s>])<ref(?:\s(?:name|group)=[^<>\n]{1,100})?>(?:(?!</?ref\b)[^\n]){1,300}?</ref>)"
+)
+"""An element that holds what it cites, as in `<ref name="a">1</ref>`."""
 _TAGGED = (
-    rf"<{_TAG}>(?=[^<]*[\d_.])\s?[\w.:/#-]{{1,80}}+(?:\s?[,;]\s?[\w.:/#-]{{1,80}}+){{0,9}}"
+    rf"{_NOTE}|<{_TAG}>(?=[^<]*[\d_.])\s?[\w.:/#-]{{1,80}}+(?:\s?[,;]\s?[\w.:/#-]{{1,80}}+){{0,9}}"
     rf"\s?</{_TAG}>"
     rf"|<{_TAG}\s\w{{1,20}}=[\"']?[^<>\"'\n]{{1,200}}+[\"']?\s?/?>|</{_TAG}>"
     r"|\\(?:no|paren|text|auto)?cite[pt]?\*?(?:\[[^\[\]\n]{0,40}\]){0,2}\{[^{}\n]{1,200}+\}"
+    r"|<(?:source|doc|document|footnote|fn)\s\w{1,20}=[\"']?[^<>\"'\n]{1,200}+[\"']?\s?/>"
+    r"|\\footnote(?:mark|text)?(?:\[\d{1,3}\])?(?:\{[^{}\n]{1,300}+\})?"
+    r"|\\textsuperscript\{\[?\d{1,3}(?:,\s?\d{1,3}){0,9}\]?\}"
+    r"|\{\{\s?(?:cite\s?\w{0,20}|citation|sfnp?|efn|refn?|rp?|harv\w{0,6})\s?\|[^{}\n]{1,400}+\}\}"
     # Cohere: <co: 0>Rain fell</co: 0>
     r"|</?co:\s?\d{1,3}(?:\s?,\s?\d{1,3}){0,9}\s?>"
     # ChatGPT, with the signs of the private use area between which it writes them
@@ -127,7 +150,7 @@ _TAGGED = (
 _TURN = r"turn\d{1,3}[a-z]{2,12}\d{1,3}"
 _SPOKEN_TURNS = rf"(?:file)?cite(?:{_TURN})+"
 """A mark of ChatGPT whose signs of the private use area were lost when it was copied."""
-OPENING_MARK = rf"(?:\[cite_start\]|<(?:{_TAG}\s|co:)[^<>/\n]{{1,200}}>(?!\s|\Z))"
+OPENING_MARK = rf"(?:\[cite_start\]|(?!{_NOTE})<(?:{_TAG}\s|co:)[^<>/\n]{{1,200}}>(?!\s|\Z))"
 """What stands before the first word of what is cited: it belongs to the sentence after it."""
 TRAILING_MARK = rf"(?i:(?!{OPENING_MARK})(?:{_SQUARE}|{_ROUND}|{_RAISED}|{_TAGGED}))"
 """The pattern of a mark that can follow the full stop of its sentence; it has no groups."""
@@ -397,6 +420,28 @@ _BRACKETED_IDS = (
 )
 
 
+_URL = r"<?(?:https?://|www\.)[^\s()\[\]<>\"]{1,300}+(?:\([^\s()]{1,100}\))?>?"
+_TITLED_URL = rf"\[[^\[\]\n]{{1,200}}\]\(\s?{_URL}(?:\s\"[^\"\n]{{0,100}}\")?\s?\)"
+_BRACKETED_URLS = (
+    r"\s{0,2}[\[(]\s?(?:(?:see|via|cf\.?|vgl\.?|siehe|voir|ver)[:：]?\s)?"
+    rf"(?:{_TITLED_URL}|{_URL})(?:\s?[,;|]?\s?(?:{_TITLED_URL}|{_URL})){{0,9}}\s?[\])](?!\()"
+)
+_NO_ADDRESS_BEFORE = re.compile(
+    r"(?<!\w)(?:(?:web|home)?-?(?:sites?|pages?)|portals?|links?|urls?|address(?:es)?|blogs?|forms?"
+    r"|repo(?:sitory|s)?|servers?|endpoints?|api|app|shop|store|platform|forum|wiki|online|at|on|is"
+    r"|(?:web)?seiten?|adressen?|formulare?|página|sitio|sito|pagina|adresse|formulaire|сайт)"
+    r"\W{0,3}\Z",
+    re.IGNORECASE,
+)
+"""Words whose address in brackets is what the sentence says, and no source of it."""
+_KEYS = (
+    rf"\s{{0,2}}\[-?@(?=[^\s\]]{{0,60}}\d)[\w:.#/-]{{1,60}}{_PAGE}?"
+    rf"(?:\s?[;,]\s?-?@[\w:.#/-]{{1,60}}{_PAGE}?){{0,9}}\]"
+)
+"""Keys of a bibliography, as in `[@smith2020, p. 4]`."""
+_DAGGERS = r"(?<=[\w.,;])[†‡]{1,3}(?!\w)"
+
+
 _LINE_OF_A_MARK = re.compile(
     r"^[ \t]{0,3}\[(?:\^[\w-]{1,20}\]:|[\w-]{1,20}\]:[ \t]*<?https?:)[^\n]*$", re.MULTILINE
 )
@@ -410,15 +455,46 @@ def _spans_to_remove(text: str) -> tuple[tuple[int, int], ...]:
     the id of a document: nothing that a document says stands in such brackets, whether or not they
     cite."""
     spans = _without_intervals(text, citation_spans(text))
+    if "†" in text or "‡" in text:
+        found = (match.span() for match in _pattern(_DAGGERS).finditer(text))
+        spans = _merged([*spans, *found])
     if "[" not in text and "(" not in text:
         return spans
-    named = [match.span() for match in _LINE_OF_A_MARK.finditer(text)] if "]:" in text else []
-    named += [
-        match.span()
-        for match in _pattern(_BRACKETED_IDS).finditer(text)
-        if not _is_code(text, match)
-    ]
+    named = _names_in_text(text)
     return _merged([*spans, *named]) if named else spans
+
+
+def _names_in_text(text: str) -> list[tuple[int, int]]:
+    """Return the spans of footnotes, and of brackets with ids, addresses and keys of sources."""
+    spans: list[tuple[int, int]] = []
+    if "]:" in text:
+        spans += [match.span() for match in _LINE_OF_A_MARK.finditer(text)]
+    forms = [_BRACKETED_IDS]
+    if "://" in text or "www." in text:
+        forms.append(_BRACKETED_URLS)
+    if "@" in text:
+        forms.append(_KEYS)
+    for form in forms:
+        for match in _pattern(form).finditer(text):
+            if not (_is_code(text, match) or _is_an_address(text, match)):
+                spans.append(match.span())
+    return spans
+
+
+def _is_an_address(text: str, match: re.Match[str]) -> bool:
+    """Return whether brackets tell the address of something, as in "the site (www.a.org) is old"
+    and "Use the form (www.a.org/form)."."""
+    if match.re is not _pattern(_BRACKETED_URLS):
+        return False
+    start, end = match.span()
+    before = max(0, start - BEFORE)
+    if SENTENCE_BEFORE.search(text, before, start):
+        return False
+    if start == 0 and not _GOES_ON.match(text, end):
+        return False
+    if _NO_ADDRESS_BEFORE.search(text, before, start):
+        return True
+    return not (ENDS_CLAUSE.match(text, end) or OPENS_MARK.match(text[end : end + 2].lstrip()))
 
 
 def _without_intervals(
@@ -635,6 +711,8 @@ def _falls(bracket: str) -> bool:
 def _is_power(text: str, mark: re.Match[str]) -> bool:
     """Return whether a raised number is a power or part of a formula, as in `5 km²` and `10⁶`."""
     before = text[max(0, mark.start() - BEFORE) : mark.start()]
+    if (mark[0][0].isspace() or not before) and text[mark.end() : mark.end() + 1].isalpha():
+        return True  # the number of an isotope, as in <sup>14</sup>C
     if before[-1:] in tuple("-−–⁻"):
         return True  # a unit such as kg m -²
     if "[" in mark[0] or before[-1:] == "%" or _YEAR.search(before):
@@ -723,13 +801,14 @@ def masked(text: str) -> str:
 
 
 _PIECE = (
-    r"[\[［【〔〖]{1,2}(?P<square>[^\[\]［］【】〔〕〖〗]*)[\]］】〕〗]{1,2}"
+    r"[\[［【〔〖]{1,2}(?P<square>[^\[\]［］【】〔〕〖〗\\]*)\\?[\]］】〕〗]{1,2}"
     r"(?:\((?P<address>https?:[^()\s]*|www\.[^()\s]*|[#/][^()\s]*)\))?"
+    rf"|<{_TAG}\s[^<>\n]*>\s*\[?(?P<noted>\d{{1,3}}[\d\s,;–-]*)\]?\s*</{_TAG}>"
     rf"|<{_TAG}(?:>|\s\w+=[\"']?)(?P<tagged>[^<>\"']+)[\"']?\s?(?:</{_TAG}>|/?>)"
     r"|\\[a-z]+\*?(?:\[[^\[\]]*\])*\{(?P<command>[^{}]+)\}"
     r"|[(（](?P<round>[^()（）\[\]【】]*)[)）]|\{(?P<braced>\d+)\}"
     rf"|</co:\s?(?P<cohere>[\d,\s]+)>|<co:[^<>]*>|(?P<turn>{_TURN})"
-    r"|<sup>(?P<sup>[^<]*)</sup>|\^(?P<caret>[^\^]*)\^"
+    r"|<sup\b[^<>]*>(?:<a\b[^<>]*>)?\s*(?P<sup>[^<]*)(?:</a>)?\s*</sup>|\^(?P<caret>[^\^]*)\^"
     r"|(?P<raised>[⁰¹²³⁴-⁹]+(?:[,⁻⁺˒][⁰¹²³⁴-⁹]+)*)"
 )
 _TITLED = (
@@ -752,10 +831,14 @@ _BARE_NUMBERS = (
 )
 _MOST = 50
 """Number of sources from the first to the last of a range; a longer one is no list of sources."""
+_SIGNS = r"(?:[^\w\n]|_)"
 _SOURCE_LIST = (
-    r"^[\W_]*(?:sources?|references?|citations?|footnotes|bibliography|works"
+    # A line at a time: 10,000 lines of `<!--` took a minute.
+    rf"^{_SIGNS}*+(?:sources?|references?|citations?|footnotes|bibliography|works"
     r" cited|quellen|literatur|fuentes|fonti"
-    r"|fontes|参考文献|来源|出典)[\W_]*$(?:\n[ \t]*(?:(?:[-*•+]|\d{1,3}[.)]|\[)[^\n]*)?)*+"
+    r"|fontes|参考文献|来源|出典)"
+    rf"{_SIGNS}*+$(?:\n{_SIGNS}*+$)*+"
+    r"(?:\n[ \t]*(?:(?:[-*•+]|\d{1,3}[.)]|\[)[^\n]*)?)*+"
 )
 """A list of the sources below a text: it says what the marks stand for, and cites nothing
 itself."""
@@ -837,7 +920,9 @@ def _names_of_piece(piece: re.Match[str], known: Collection[str], count: int) ->
         return [f"co:{number}" for number in re.findall(r"\d+", piece["cohere"])]
     if name := piece["turn"] or piece["braced"]:
         return [str(int(name)) if name.isdecimal() else name]
-    return _numbers(piece["sup"] or piece["caret"] or piece["raised"] or "", count)
+    return _numbers(
+        piece["sup"] or piece["noted"] or piece["caret"] or piece["raised"] or "", count
+    )
 
 
 def _links(text: str, known: Collection[str]) -> Iterator[tuple[int, int, Iterable[str]]]:

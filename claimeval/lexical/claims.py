@@ -432,17 +432,24 @@ _LETTER_OR_DIGIT = re.compile(r"[^\W_]")
 _NOISE = (
     re.compile(r"\s?\((?:sources?|see|refs?)\b[^()]{0,200}\)", re.IGNORECASE),
     re.compile(r"\s?\(\s*\)"),  # brackets around a removed citation
-    re.compile(r"</?[a-zA-Z][^<>]{0,60}>"),
     re.compile(r"\*\*|__|`|(?<!\w)[*_](?=\w)|(?<=[\w.,!;])[*_](?!\w)"),  # emphasis
 )
+
+_CODE_OR_TAG = re.compile(r"(?P<code>`[^`\n]+`)|</?[a-zA-Z][^<>]{0,200}>")
+"""A tag, unless a reader sees it between backticks."""
+_LEFT_BEFORE_STOP = re.compile(r" (?=[.,](?: |\Z))")
+"""The space before a mark or a tag that is gone."""
 
 
 def _plain(text: str) -> str:
     """Return the text without citations, source notes, emphasis and line breaks."""
-    text = without(text)
-    if "&" in text:
-        text = unescape(text)
+    plain = _CODE_OR_TAG.sub(r"\g<code>", without(text))
+    if "&" in plain:
+        plain = without(unescape(plain))
     for noise in _NOISE:
-        text = noise.sub("", text)
-    text = " ".join(text.split()).strip(" ,;")
-    return text[:1].upper() + text[1:]
+        plain = noise.sub("", plain)
+    spaced = " ".join(plain.split())
+    if plain != text:
+        spaced = _LEFT_BEFORE_STOP.sub("", spaced)
+    claim = spaced.strip(" ,;")
+    return claim[:1].upper() + claim[1:]

@@ -106,7 +106,7 @@ def _in_place_of(text: str, tag: re.Match[str], block: str, *, below_names: bool
     start, end = tag.span()
     if not block:
         within_word = text[start - 1 : start].isalnum() and text[end : end + 1].isalnum()
-        is_raised = text[start:end].lower().strip("</>") == "sup"
+        is_raised = text[start:end].lower().lstrip("</").startswith("sup")
         return tag[0] if within_word or is_raised else _FILLER * (end - start)
     shown = "\n"
     if block in ("td", "th"):
