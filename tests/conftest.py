@@ -89,6 +89,8 @@ def pytest_configure() -> None:
     )
     settings.load_profile("tests")
     guard_sockets()
+    # Tests run side by side: each with a thread a core, numpy's threads wait for one another.
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
     # Every worker and every interpreter that a test starts would else compile the package and
     # rewrite the tests anew.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)

@@ -51,6 +51,13 @@ def test_whole_clusters_flip_their_signs() -> None:
     assert test.p == 0.5
 
 
+@pytest.mark.parametrize(("times", "kind"), [(1, "exact"), (5, "sampled")])
+def test_differences_that_cancel_out_have_a_p_of_1(times: int, kind: str) -> None:
+    """Their sum is 0, as floats 3e-17: every pattern is as far from 0."""
+    test = sign_flip_test([-0.5, -0.2, 0.25, 0.25, 0.1, 0.1] * times)
+    assert (test.p, test.kind) == (1.0, kind)
+
+
 def test_pairs_without_a_value_are_dropped_and_counted() -> None:
     result = paired_difference([1.0, None, 0.5, 1.0], [0.5, 1.0, None, 0.75])
     assert (result.value, result.n, result.dropped) == (0.375, 2, 2)
