@@ -280,11 +280,12 @@ def page_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[
 def page_template(
     page_environment: dict[str, str], tmp_path_factory: pytest.TempPathFactory
 ) -> Path:
-    """A folder with the files and the runs that pages name. Three modules copy it: making it takes
-    ten seconds."""
+    """A folder with the files and the runs that pages name, and the replies of these runs. Modules
+    copy it: making it takes seconds."""
     from tests import page_files
 
     folder = tmp_path_factory.mktemp("pages")
     page_files.write(folder)
-    page_files.runs(folder, page_environment)
+    cache = {"CLAIMEVAL_CACHE": str(folder / page_files.CACHE)}
+    page_files.runs(folder, page_environment | cache)
     return folder

@@ -20,9 +20,17 @@ metrics: [faithfulness]
 judges: openai:gpt-5-mini
 grid: {assess_prompt: [three_way, binary]}
 """
+MONTHS = ("2026-09", "2026-10", "2026-11")
 SERIES = tuple(f"2026-0{month}" for month in range(4, 9))
+RUNS = (
+    ("answers.jsonl", "a", "main", ("before", "first", "second", *SERIES, *MONTHS)),
+    ("few.jsonl", "b", "branch", ("after",)),
+)
+"""Answers, the run that pays for its calls, one that finds them in the cache, and its copies."""
 COPIES = ("answers.jsonl", "candidate.jsonl", "data.jsonl", "september.jsonl", "october.jsonl")
 """Names under which pages have answers."""
+CACHE = ".cache"
+"""The reply cache of the runs that a page begins with."""
 GIVEN = ".given"
 """Marks a run that a page begins with."""
 TRACES = 2_400
@@ -50,20 +58,11 @@ def write(folder: Path) -> None:
 
 def runs(folder: Path, environment: dict[str, str]) -> None:
     """Make the runs that a page compares or reads, and mark them."""
-    for name in (
-        "a",
-        "main",
-        "before",
-        "first",
-        "second",
-        *SERIES,
-        "2026-09",
-        "2026-10",
-        "2026-11",
-    ):
-        _judge(folder, "answers.jsonl", f"runs/{name}", environment)
-    for name in ("b", "branch", "after"):
-        _judge(folder, "few.jsonl", f"runs/{name}", environment)
+    for data, first, again, copies in RUNS:
+        _judge(folder, data, f"runs/{first}", environment)
+        _judge(folder, data, f"runs/{again}", environment)
+        for copy in copies:
+            shutil.copytree(folder / "runs" / again, folder / "runs" / copy)
     out = ("--out", "experiments/judges", "-q")
     call("experiment", "prompts.yaml", *out, folder=folder, exits=0, **environment)
     call("demo", "-q", "--out", "runs/demo", folder=folder, exits=0, **environment)
