@@ -103,8 +103,8 @@ def folder(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> Path:
-    """A copy of the folder that pages begin with as the working directory, with a reply cache of its
-    own: what a page pays for does not depend on the pages before it."""
+    """A copy of the folder that pages begin with as the working directory, with a reply cache of
+    its own: what a page pays for does not depend on the pages before it."""
     here = tmp_path / "page"
     shutil.copytree(page_template, here)
     monkeypatch.chdir(here)
