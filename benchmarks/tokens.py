@@ -14,12 +14,12 @@ Samples: answers of 80 to 140 words or a little more, gold answers of 50 to 100,
 documents of 150 to 280, of sentences of the bundled data; others with `--shape`. The judge makes
 about 9 claims of an answer of 120 words (as rules and older models do) or, with `--claims 14`,
 about 14 (as newer ones do), at clauses of a least length. It gives 75% of the claims the first
-label, 15% "not found" and 10% "contradicted", reasons of 17 words and quotes of at most 12. It
-writes JSON as the prompt shows it, without spaces or with them, but never indented as ragas'
-examples are; with `--tight`, without spaces for all tools. Schemas are counted as part of the
-prompt. The input is cached as far as it begins with 1,024 tokens or more, in steps of 128, of a
-request that had ended: claimeval runs with 16 calls of .3 s in flight, the peers one call after
-another. "Evidence" is the number of its copies that were sent and not cached.
+label, 15% "not found" and 10% "contradicted", reasons of 17 words and quotes of five, the
+most that the prompt allows. It writes JSON as the prompt shows it, without spaces or with them, but
+never indented as ragas' examples are; with `--tight`, without spaces for all tools. Schemas are
+counted as part of the prompt. The input is cached as far as it begins with 1,024 tokens or more, in
+steps of 128, of a request that had ended: claimeval runs with 16 calls of .3 s in flight, the peers
+one call after another. "Evidence" is the number of its copies that were sent and not cached.
 """
 
 from __future__ import annotations
@@ -373,11 +373,12 @@ def answer(text: str) -> tuple[str, int]:
             for n, s in LINE.findall(text.partition("<sentences>")[2].partition("</sentences>")[0])
         ]
         quotes = '"quote"' in text
+        longest = 5 if "at most five words" in text else 12  # of other prompts
         claims = [
             {
                 "claim": c,
                 "sentences": [n],
-                **({"quote": " ".join(c.strip(".").split()[:12])} if quotes else {}),
+                **({"quote": " ".join(c.strip(".").split()[:longest])} if quotes else {}),
             }
             for n, s in sentences
             for c in clauses(s)

@@ -75,8 +75,9 @@ CLAIM_FRAME = 45
 """Bytes of the JSON around a claim in a reply."""
 LINE_FRAME = 8
 """Bytes of a claim's line in a prompt in addition to the claim: its number and quotation marks."""
-QUOTE_BYTES = Range(0.5, 1.5)
-"""Bytes of all quotes in an extraction, as a multiple of the text's bytes."""
+QUOTE_BYTES = Range(0.2, 0.6)
+"""Bytes of all quotes in an extraction, as a multiple of the text's bytes. One model wrote 0.39
+times those of 22 answers, of which it made 345 claims."""
 
 ENOUGH = 20
 """Minimum number of replies or texts from which a range is measured instead of assumed."""

@@ -47,6 +47,9 @@ from claimeval.types.scales import Scale
 
 _JSON_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]:,]|[^\s{}\[\]:,"]+', re.DOTALL)
 _MARK = re.compile(r"SUPPORTED=(?=\S+\s*$)")
+MOST_NAMED = 100
+"""Documents that a verdict may name. Without a bound, small models may loop over their ids; and it
+is the same for all requests, so that their schemas are."""
 
 
 def supported(
@@ -130,7 +133,8 @@ def _schema(prompt: Prompt, claims: int | None = None, documents: int = 0) -> st
     label = {"type": "string", "enum": list(_scale(prompt).offered)}
     of_evidence = prompt.step == "assess"
     if claims is None:
-        cites = {"evidence": {"type": "array", "items": TEXT}} if of_evidence else {}
+        names = {"type": "array", "items": TEXT, "maxItems": MOST_NAMED}
+        cites = {"evidence": names} if of_evidence else {}
         return schema_text(
             list_schema("verdicts", {"id": TEXT, "reason": REASON, **cites, "label": label})
         )

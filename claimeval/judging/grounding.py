@@ -1,8 +1,9 @@
 """Locate claims in their source text, without a model.
 
-A verbatim quote (after NFKC and white-space folding, ignoring citations) gives an `exact` span, a
-near quote (rapidfuzz `partial_ratio_alignment` of at least 90) a `fuzzy` span, and valid sentence
-ids alone give `ids_only`. If a number of the claim is neither in the text nor in the question, the
+A verbatim quote (after NFKC and white-space folding, ignoring citations) gives an `exact` span, in
+the named sentences if they have these words, and of whole words if there are such. A near quote
+(rapidfuzz `partial_ratio_alignment` of at least 90) gives a `fuzzy` span, and valid sentence ids
+alone give `ids_only`. If a number of the claim is neither in the text nor in the question, the
 claim is `ungrounded`, whatever its quote. Numbers in citations are ignored. Ungrounded claims are
 flagged and counted, never dropped.
 """
@@ -124,11 +125,37 @@ def verbatim(quote: str, text: str) -> tuple[int, int] | None:
     return bare_text.original(*span) if span else None
 
 
+def _verbatim_in(
+    sentences: Sequence[tuple[int, int]], quote: str, text: str
+) -> tuple[int, int] | None:
+    """Return the span of the quote in the first of these sentences that has it. Quotes are short,
+    so others may have the same words."""
+    for start, end in sentences:
+        if span := verbatim(quote, text[start:end]):
+            return start + span[0], start + span[1]
+    return None
+
+
 def _find(quote: str, text: str) -> tuple[int, int] | None:
     folded = _fold(text)
     folded_quote = _fold(quote).text.strip()
-    start = folded.text.find(folded_quote) if folded_quote else -1
+    start = _first(folded_quote, folded.text) if folded_quote else -1
     return _original(folded, start, start + len(folded_quote)) if start >= 0 else None
+
+
+def _first(quote: str, text: str) -> int:
+    """Return where the quote first stands as whole words, else where it first stands, else -1."""
+    first = start = text.find(quote)
+    while start >= 0:
+        if not (_cuts_a_word(start, text) or _cuts_a_word(start + len(quote), text)):
+            return start
+        start = text.find(quote, start + 1)
+    return first
+
+
+def _cuts_a_word(place: int, text: str) -> bool:
+    """Return whether letters or digits stand on both sides of a place in a text."""
+    return 0 < place < len(text) and text[place - 1 : place + 1].isalnum()
 
 
 def _span(
@@ -137,20 +164,28 @@ def _span(
     text: str,
     sentences: Sequence[tuple[int, int]],
 ) -> tuple[Grounding, tuple[int, int] | None]:
-    if span := verbatim(claim_quote, text):
+    named = [sentences[i - 1] for i in sorted(set(sentence_ids)) if 1 <= i <= len(sentences)]
+    if span := _verbatim_in(named, claim_quote, text) or verbatim(claim_quote, text):
         return "exact", span
+    if span := _nearly(claim_quote, text):
+        return "fuzzy", span
+    if named:
+        return "ids_only", (named[0][0], named[-1][1])
+    return "ungrounded", None
+
+
+def _nearly(claim_quote: str, text: str) -> tuple[int, int] | None:
+    """Return the span of the words in the text that are nearly those of the quote."""
     bare_text = bare(text)
     folded = _fold(bare_text.text)
     quote = _fold(without(claim_quote)).text.strip()
-    if quote and len(quote) * len(folded.text) <= _MAX_FUZZY:
-        from rapidfuzz import fuzz
+    if not quote or len(quote) * len(folded.text) > _MAX_FUZZY:
+        return None
+    from rapidfuzz import fuzz
 
-        near = fuzz.partial_ratio_alignment(quote, folded.text, score_cutoff=FUZZY_QUOTE)
-        # rapidfuzz looks for the shorter text in the longer: a text of one word would be found in
-        # any quote that has it.
-        if near and len(quote) <= len(folded.text) and near.dest_end > near.dest_start:
-            return "fuzzy", bare_text.original(*_original(folded, near.dest_start, near.dest_end))
-    valid = sorted(i for i in set(sentence_ids) if 1 <= i <= len(sentences))
-    if valid:
-        return "ids_only", (sentences[valid[0] - 1][0], sentences[valid[-1] - 1][1])
-    return "ungrounded", None
+    near = fuzz.partial_ratio_alignment(quote, folded.text, score_cutoff=FUZZY_QUOTE)
+    # rapidfuzz looks for the shorter text in the longer: a text of one word would be found in any
+    # quote that has it.
+    if not near or len(quote) > len(folded.text) or near.dest_end <= near.dest_start:
+        return None
+    return bare_text.original(*_original(folded, near.dest_start, near.dest_end))

@@ -106,10 +106,10 @@ def test_the_output_assumed_for_an_extraction() -> None:
     request = extract.ask(
         prompts.load("extract", "atomic"), judge(), "answer", "A fact. Two.", "Why?"
     )
-    # 2 sentences, 12 bytes. Low: 2 x 1 x 45 + 12 x 1.5 = 108 bytes, 5 to a token. High: 2 x 5 x 45
-    # + 12 x 3.5 = 492, 3.
+    # 2 sentences, 12 bytes. Low: 2 x 1 x 45 + 12 x 1.2 = 104.4 bytes, 5 to a token. High: 2 x 5 x
+    # 45 + 12 x 2.6 = 481.2, 3.
     assert estimates.output(request, "extract", 1) == pytest.approx(
-        Range(108 / 5 + 10, 492 / 3 + 10)
+        Range(104.4 / 5 + 10, 481.2 / 3 + 10)
     )
     cut = replace(request, max_tokens=100)
     assert estimates.output(cut, "extract", 1).high == 100

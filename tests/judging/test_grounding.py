@@ -45,6 +45,44 @@ def test_a_claim_stands_where_its_quote_or_its_sentences_do(
     assert (where.grounding, TEXT[slice(*where.span)] if where.span else None) == found
 
 
+@pytest.mark.parametrize(
+    ("quote", "ids", "place_of_quote"),
+    [
+        ("in 1871", (2,), 1),
+        ("in 1871", (1,), 0),
+        ("in 1871", (2, 1), 0),
+        # ids that the text does not have, and none
+        ("in 1871", (7,), 0),
+        ("in 1871", (), 0),
+        # the words of another sentence are looked for in the whole text
+        ("The lamp", (2,), 0),
+    ],
+)
+def test_words_that_stand_twice_are_those_of_the_named_sentence(
+    quote: str, ids: tuple[int, ...], place_of_quote: int
+) -> None:
+    text = "The lamp was lit in 1871. The pier was built in 1871."
+    starts = [text.find(quote), text.rfind(quote)]
+    where = place("A claim.", quote, ids, text, [(0, 25), (26, 53)], "1871")
+    assert where.span == (starts[place_of_quote], starts[place_of_quote] + len(quote))
+
+
+@pytest.mark.parametrize(
+    ("text", "quote", "start"),
+    [
+        ("A hundred lamps are red.", "red", 20),
+        ("Partly art.", "art", 7),
+        ("Artful arts.", "art", 7),
+        # a script without blanks has no whole words, and where no word is whole, the first is meant
+        ("灯塔建于1871年。", "建于", 2),
+        ("A hundred lamps.", "red", 6),
+    ],
+)
+def test_a_quote_is_of_whole_words_if_there_are_such(text: str, quote: str, start: int) -> None:
+    where = place("A claim.", quote, (1,), text, [(0, len(text))], "")
+    assert where.span == (start, start + len(quote))
+
+
 def test_a_number_that_is_nowhere_makes_a_claim_ungrounded_but_keeps_its_place() -> None:
     where = place("It opened in 1910.", "opened in 1901", (1,), TEXT, SENTENCES, "")
     assert (where.grounding, where.missing_numbers) == ("ungrounded", ("1910",))
