@@ -28,6 +28,8 @@ from claimeval.lexical import content_words as words
 from claimeval.lexical.citations import masked
 from claimeval.lexical.claims import SentenceKind, sentence_kinds
 from claimeval.lexical.sentences import untagged
+from claimeval.lexical.support import unspaced
+from claimeval.lexical.words import is_unspaced_script
 
 if TYPE_CHECKING:
     import numpy as np
@@ -198,6 +200,8 @@ def claim_words(text: str) -> ClaimWords:
     keys = tuple(token.key or token.text.lower() for token in tokens)
     content = frozenset(token.key for token in tokens if token.key)
     negations = sum(words.is_negation(token.text.lower()) for token in tokens)
+    if is_unspaced_script(text):
+        negations = unspaced.negations(text)
     numbers = frozenset(
         token.key for token in tokens if token.text[0].isdecimal() and token.key[:1] == "#"
     )

@@ -18,6 +18,8 @@ from operator import mul
 from typing import Literal, NamedTuple
 
 from claimeval.lexical import content_words as words
+from claimeval.lexical.citations import without
+from claimeval.lexical.support import unspaced
 from claimeval.lexical.support.features import (
     FEATURES,
     ClaimFeatures,
@@ -160,7 +162,11 @@ def _assess(claim: ClaimFeatures, document: SentenceIndex, weights: Weights) -> 
     values = feature_values(claim, document, match)
     score = 1 / (1 + math.exp(-weights.intercept - sum(map(mul, weights.coefficients, values))))
     span = document.spans[match.best]
-    cap, conflict, flags = _compare(claim, match, document.text[span.start : span.end])
+    text = document.text[span.start : span.end]
+    cap, conflict, flags = _compare(claim, match, text)
+    if claim.is_unspaced and (denial := unspaced.one_sided(claim.text, without(text))):
+        cap = "negation"
+        conflict = denial
     if cap:
         score = min(score, words.model()["caps"][cap])
         flags = (cap, *flags)

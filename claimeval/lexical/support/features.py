@@ -24,6 +24,7 @@ from claimeval.lexical import content_words as words
 from claimeval.lexical.citations import without
 from claimeval.lexical.content_words import Word, joined, rounded, significant
 from claimeval.lexical.sentences import Span, sentences, untagged
+from claimeval.lexical.words import is_unspaced_script
 
 FEATURES = (
     "in_one_sentence",
@@ -61,6 +62,10 @@ _NUMERIC = frozenset("#+*")
 class ClaimFeatures(NamedTuple):
     """A claim by its distinct keys."""
 
+    text: str
+    """The claim without citations."""
+    is_unspaced: bool
+    """Whether most of its words are letters of a script without spaces."""
     tokens: tuple[Word, ...]
     """As in `compared`."""
     keys: tuple[str, ...]
@@ -102,6 +107,8 @@ def read_claim(text: str) -> ClaimFeatures:
     openings = words.names(tokens, openings=True)
     keys = tuple(dict.fromkeys(joined_keys))
     return ClaimFeatures(
+        without(text),
+        _are_letters(tokens),
         compared(text),
         keys,
         frozenset(pairwise(joined_keys)),
@@ -111,6 +118,15 @@ def read_claim(text: str) -> ClaimFeatures:
         _mask(key in named for key in keys),
         _mask(key in openings for key in keys),
     )
+
+
+def _are_letters(tokens: Sequence[Word]) -> bool:
+    """Return whether most words are letters of a script without spaces."""
+    letters = 0
+    for token in tokens:
+        if is_unspaced_script(token.text):
+            letters += 1
+    return 2 * letters > len(tokens)
 
 
 _ANSWER = re.compile(r"\s*no\s*[,:;.–—]", re.IGNORECASE)
@@ -311,8 +327,11 @@ def negation(claim: Sequence[Word], sentence: Sequence[Word]) -> tuple[str, ...]
 
     Empty if the number of negations of shared words, with words such as "unlikely", is even: then
     both sides negate them, or one does so twice. Negations of other words do not count, because a
-    sentence can say more than the claim. "not only" is no negation.
+    sentence can say more than the claim. "not only" is no negation. Letters of scripts without
+    spaces are compared by `unspaced.one_sided`.
     """
+    if _are_letters(claim):
+        return ()
     claimed, claim_scopes = _denied(claim)
     stated, stated_scopes = _denied(sentence)
     shared = claimed.keys() & stated.keys()
