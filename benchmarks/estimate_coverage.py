@@ -19,6 +19,7 @@ from __future__ import annotations
 import argparse
 import statistics
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -30,6 +31,7 @@ from claimeval.statistics import (
     Resampling,
     auroc,
     binary_report,
+    calibration,
     cohen_kappa,
     correlation,
     gwet_ac1,
@@ -41,9 +43,9 @@ from claimeval.statistics import (
     rogan_gladen,
     self_preference,
     weighted_correction,
-    wilson_interval,
 )
 from claimeval.statistics.agreement import kappa_difference
+from claimeval.statistics.slopes import straight_fall
 
 Bools = NDArray[np.bool_]
 Numbers = NDArray[np.float64]
@@ -283,10 +285,19 @@ def preference(world: World, resampling: Resampling, rng: np.random.Generator) -
     return found["a"]
 
 
-def independent(world: World, _: Resampling, __: np.random.Generator) -> IntervalEstimate:
-    value = float(world.people.mean())
-    low, high = wilson_interval(value, len(world.people))
-    return IntervalEstimate(value, low, high, len(world.people), "wilson")
+def calibrated(world: World, _: Resampling, __: np.random.Generator) -> IntervalEstimate:
+    """The judge states one probability of all items, so they are in one bin."""
+    n = len(world.people)
+    (point,) = calibration([0.5] * n, world.people.tolist(), clusters=world.questions).bins
+    return IntervalEstimate(point.share, point.low, point.high, n, "wilson")
+
+
+def fall(world: World, _: Resampling, rng: np.random.Generator) -> IntervalEstimate:
+    """Seven of ten items are at the first of five places; the share does not depend on it."""
+    places = rng.choice(5, len(world.people), p=[0.7, 0.075, 0.075, 0.075, 0.075]) / 4
+    found = straight_fall(places.tolist(), world.people.astype(float).tolist(), world.questions)
+    # The places say nothing of the items, so that the true fall is 0.
+    return found if len(world.people) < MANY else replace(found, value=0.0)
 
 
 SIMULATIONS: dict[str, Simulation] = {
@@ -306,13 +317,12 @@ SIMULATIONS: dict[str, Simulation] = {
     "corrected_macro": corrected_macro,
     "rogan_gladen": by_error_rates,
     "self_preference": preference,
-    "independent_share": independent,
+    "calibrated_share": calibrated,
+    "slope": fall,
 }
 """A simulation of each method of `METHODS` with an interval."""
 LABELED = {"corrected_micro", "corrected_macro", "rogan_gladen"}
 """Methods whose items are labeled in part: the sizes are those of the labels."""
-ALONE = {"independent_share"}
-"""Methods that are used for independent items only."""
 
 
 class Coverage(NamedTuple):
@@ -355,8 +365,7 @@ def main() -> None:
     print("| estimate | covers %: least, median, most | shape of the least | none % |")
     print("|---|---|---|---|")
     for method in arguments.only:
-        shapes = [shape for shape in SHAPES if method not in ALONE or shape.per_question == 1]
-        found = [carefully(method, shape, arguments.sets) for shape in shapes]
+        found = [carefully(method, shape, arguments.sets) for shape in SHAPES]
         known = [each for each in found if each.none < 50]
         shares = [each.covered for each in known]
         worst = min(known, key=lambda each: each.covered)

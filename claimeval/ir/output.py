@@ -8,11 +8,14 @@ from pathlib import Path
 
 from claimeval.ir.evaluation import Evaluation, Pairing
 from claimeval.ir.measures import Measure
+from claimeval.statistics.estimates import coverage_notes, least_covered
 from claimeval.statistics.formatting import number_of, p_value, signed, signed_interval
 from claimeval.types.errors import escaped
 
 SHOWN_RUNS = 6
 """Runs side by side on a terminal: with the names of measures, seven columns."""
+PAIRED = "Pairing.comparison"
+"""What a comparison of two runs is in the table of estimates."""
 LOWEST = 3
 """Queries to read first."""
 
@@ -145,7 +148,8 @@ def _remark(label: str, evaluation: Evaluation) -> str:
 
 
 def pairings_text(pairings: Sequence[Pairing], first: str) -> str:
-    """Format comparisons with the first run as a table, with one row per measure and run."""
+    """Format comparisons with the first run as a table, with one row per measure and run, and what
+    its intervals cover below it."""
     rows = [
         ["measure", f"run minus {first}", "difference", "95% interval", "p", "p (Holm)", "queries"]
     ]
@@ -163,7 +167,12 @@ def pairings_text(pairings: Sequence[Pairing], first: str) -> str:
                 str(comparison.n),
             ]
         )
-    return _align(rows)
+    notes = coverage_notes("difference", PAIRED) if _with_interval(pairings) else ()
+    return _align(rows) + "".join(f"{note}\n" for note in notes)
+
+
+def _with_interval(pairings: Sequence[Pairing]) -> bool:
+    return any(pairing.comparison.low is not None for pairing in pairings)
 
 
 def as_record(
@@ -195,7 +204,11 @@ def as_record(
         }
         for p in pairings
     ]
-    return {"runs": runs, **({"pairs": pairs} if pairs else {})}
+    if not pairs:
+        return {"runs": runs}
+    covered = least_covered(PAIRED) if _with_interval(pairings) else None
+    coverage = {"interval_coverage": {"pairs": covered}} if covered else {}
+    return {"runs": runs, "pairs": pairs, **coverage}
 
 
 def counts_line(evaluation: Evaluation) -> str:

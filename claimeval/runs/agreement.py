@@ -81,7 +81,7 @@ class CalibrationPoint(Record):
     """Share that people label supported."""
     low: float
     high: float
-    """Wilson's 95% interval of the share."""
+    """The 95% interval of the share, which takes the items of a question together."""
 
 
 class CalibrationReport(Record):
@@ -505,7 +505,7 @@ def rater_report(
     return RaterReport(
         rater=name,
         calibration=(
-            _calibration(calibration(joined.probabilities[name], truths))
+            _calibration(calibration(joined.probabilities[name], truths, clusters=clusters))
             if has_probabilities
             else None
         ),

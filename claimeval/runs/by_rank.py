@@ -7,7 +7,6 @@ documents ask another thing: whether the judge's verdicts depend on the order.
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
@@ -18,7 +17,7 @@ from claimeval.metrics.scoring import counted
 from claimeval.statistics.formatting import decimal, p_value
 from claimeval.statistics.intervals import mean_interval
 from claimeval.statistics.nested import Fall, largest_fall
-from claimeval.statistics.quantiles import critical_value
+from claimeval.statistics.slopes import straight_fall
 from claimeval.types.clusters import cluster_of
 from claimeval.types.estimates import Estimate
 from claimeval.types.records import Assessment, Part, Record, SampleResult
@@ -161,7 +160,13 @@ class ByRankTally:
             middle=_share(middle),
             window=WINDOWS[window][1],
             p=fall.p if fall else None,
-            drop=_drop([(row.nearness, row.covered, row.cluster) for row in self._rows]),
+            drop=Estimate.of(
+                straight_fall(
+                    [row.nearness for row in self._rows],
+                    [row.covered for row in self._rows],
+                    [row.cluster for row in self._rows],
+                )
+            ),
         )
 
 
@@ -235,44 +240,6 @@ def _share(rows: Sequence[tuple[float, int]]) -> Estimate:
     return Estimate.of(mean_interval([value for value, _ in rows], clusters=clusters))
 
 
-def _drop(rows: Sequence[tuple[float, float, int]]) -> Estimate:
-    """Return the fall of the share along the nearness to the center, with an interval that leaves
-    out one cluster at a time.
-
-    The jackknife of clusters (CR3) is used because the claims of a sample are alike; other
-    sandwich estimates are too narrow for few samples (Bell and McCaffrey 2002).
-    """
-    sums: defaultdict[int, list[float]] = defaultdict(lambda: [0.0] * 5)
-    for x, y, cluster in rows:
-        of = sums[cluster]
-        for at, number in enumerate((1.0, x, y, x * x, x * y)):
-            of[at] += number
-    total = [sum(column) for column in zip(*sums.values(), strict=True)]
-    value = _slope(total)
-    clusters = len(sums)
-    if value is None or clusters < SHORTEST:
-        return Estimate(n=len(rows), clusters=clusters, because="too few ranks or samples")
-    left = [
-        _slope([whole - part for whole, part in zip(total, of, strict=True)])
-        for of in sums.values()
-    ]
-    slopes = [slope for slope in left if slope is not None]
-    # Without one sample, all evidence may stand at one distance from the center, which has no
-    # slope.
-    if len(slopes) < clusters:
-        return Estimate(n=len(rows), clusters=clusters, because="too few ranks or samples")
-    spread = sum((slope - value) ** 2 for slope in slopes)
-    reach = math.sqrt(spread * (clusters - 1) / clusters) * critical_value(0.95, clusters - 1)
-    return Estimate(
-        value=-value,
-        low=-value - reach,
-        high=-value + reach,
-        n=len(rows),
-        clusters=clusters,
-        ends="interval",
-    )
-
-
 def _fall(rows: Sequence[_RankedClaim]) -> Fall | None:
     """Return the middle into which the share falls most clearly, one-sided, because what is asked
     is whether the middle is lost, not whether it differs; it must fall from what stands before the
@@ -300,11 +267,3 @@ def _largest_fall(rows: Sequence[_RankedClaim], levels: Sequence[int], windows: 
         [row.length for row in rows],
         windows,
     )
-
-
-def _slope(sums: Sequence[float]) -> float | None:
-    """Return the slope of a least-squares line from the sums of 1, x, y, xx and xy; None if all x
-    are equal."""
-    n, x, y, xx, xy = sums
-    spread = n * xx - x * x
-    return (n * xy - x * y) / spread if spread > 1e-9 else None

@@ -43,7 +43,9 @@ else:
     np = LazyModule("numpy")
     Floats = Integers = Mask = Statistic = None
 
-Method = Literal["bca", "symmetric", "wilson", "mover", "rule_of_three", "normal", "t", "none"]
+Method = Literal[
+    "bca", "symmetric", "wilson", "mover", "rule_of_three", "normal", "t", "jackknife", "none"
+]
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,7 +38,7 @@ from claimeval.statistics.bootstrap import (
     without_interval,
 )
 from claimeval.statistics.correction import effective_rate, share_estimate
-from claimeval.statistics.intervals import edge_interval, ratio_interval, wilson_interval
+from claimeval.statistics.intervals import edge_interval, ratio_interval
 from claimeval.statistics.quantiles import check_level, critical_value, student_cdf
 from claimeval.types.errors import UsageError, unknown_name
 
@@ -54,7 +54,8 @@ class CalibrationBin:
     """Share of items that are true."""
     low: float
     high: float
-    """Wilson's 95% interval of the share."""
+    """The 95% interval of the share, as that of recall in the balanced accuracy: Wilson's, with the
+    exact end next to 0 or 1, on the number of independent items that say as much."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +76,7 @@ def calibration(
     probabilities: Sequence[float | None],
     truths: Sequence[bool | None],
     *,
+    clusters: Sequence[Hashable] | None = None,
     bins: int = 10,
 ) -> Calibration:
     """Compare predicted probabilities with the truth, in bins of equal width.
@@ -85,34 +87,48 @@ def calibration(
     Args:
         probabilities: The predicted probability that each item is true; None for none.
         truths: Whether each item is true; None if unknown.
+        clusters: One key per item, such as its question; by default every item is a cluster.
         bins: The number of bins from 0 to 1; a probability of 1 is in the last.
     """
     if len(probabilities) != len(truths):
         raise UsageError(
             f"give a truth for each probability: {len(probabilities)} and {len(truths)}"
         )
-    grouped: dict[int, list[tuple[float, bool]]] = {}
-    for probability, truth in zip(probabilities, truths, strict=True):
-        if probability is not None and truth is not None:
-            # A probability of 1 would be alone in a bin beyond the last.
-            grouped.setdefault(min(int(probability * bins), bins - 1), []).append(
-                (probability, truth)
-            )
+    keys = range(len(truths)) if clusters is None else clusters
+    grouped = _by_probability(probabilities, truths, cluster_codes(keys, len(truths)), bins)
     filled = [_calibration_bin(items) for _, items in sorted(grouped.items())]
     if not (n := sum(group.n for group in filled)):
         return Calibration(0, (), None, None)
     error = math.fsum(group.n * abs(group.share - group.probability) for group in filled) / n
     assessed = itertools.chain.from_iterable(grouped.values())
-    squares = math.fsum((probability - truth) ** 2 for probability, truth in assessed)
+    squares = math.fsum((probability - truth) ** 2 for probability, truth, _ in assessed)
     return Calibration(n, tuple(filled), error, squares / n)
 
 
-def _calibration_bin(items: Sequence[tuple[float, bool]]) -> CalibrationBin:
-    """Return what items, each with its probability and truth, say together."""
-    share = sum(truth for _, truth in items) / len(items)
-    ends = wilson_interval(share, len(items))
-    mean = math.fsum(probability for probability, _ in items) / len(items)
-    return CalibrationBin(len(items), mean, share, ends.low, ends.high)
+def _by_probability(
+    probabilities: Sequence[float | None],
+    truths: Sequence[bool | None],
+    codes: Integers,
+    bins: int,
+) -> dict[int, list[tuple[float, bool, int]]]:
+    """Return the probability, truth and cluster of the items in each bin."""
+    grouped: dict[int, list[tuple[float, bool, int]]] = {}
+    for probability, truth, code in zip(probabilities, truths, codes.tolist(), strict=True):
+        if probability is not None and truth is not None:
+            # A probability of 1 would be alone in a bin beyond the last.
+            bin_ = min(int(probability * bins), bins - 1)
+            grouped.setdefault(bin_, []).append((probability, truth, code))
+    return grouped
+
+
+def _calibration_bin(items: Sequence[tuple[float, bool, int]]) -> CalibrationBin:
+    """Return what items, each with its probability, truth and cluster, say together."""
+    probabilities, truths, codes = (np.array(column) for column in zip(*items, strict=True))
+    side = _side(truths, np.ones(len(truths), dtype=bool), codes, STANDARD.level)
+    assert side, "a bin has items"
+    return CalibrationBin(
+        len(items), math.fsum(probabilities) / len(items), side.share, side.ends.low, side.ends.high
+    )
 
 
 @dataclass(frozen=True, slots=True)

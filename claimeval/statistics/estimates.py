@@ -71,9 +71,13 @@ METHODS: Mapping[str, IntervalMethod] = {
     ),
     "rogan_gladen": IntervalMethod("rogan_gladen", "adjusted normal (Lee et al. 2511.21140)"),
     "self_preference": IntervalMethod("self_preference", "symmetric bootstrap of questions"),
-    "independent_share": IntervalMethod("wilson_interval", "Wilson's of independent items"),
+    "calibrated_share": IntervalMethod(
+        "calibration",
+        "Wilson's with the exact end next to 0 or 1, on the effective number of items",
+    ),
     "slope": IntervalMethod(
-        "", "a straight line with errors by question, in `runs/by_rank.py`; not simulated here"
+        "straight_fall",
+        "jackknife of questions (CR3), with a hit and a miss at each end (Agresti & Caffo 2000)",
     ),
     "none": IntervalMethod("", "a count or share without an interval"),
 }
@@ -87,27 +91,32 @@ ESTIMATES: Mapping[str, tuple[str, ...]] = {
     "ByRank.drop": ("slope",),
     "ByRank.ends": ("mean",),
     "ByRank.middle": ("mean",),
-    "CalibrationPoint": ("independent_share",),
+    "CalibrationPoint": ("calibrated_share",),
     "ChangeSlice.difference": ("difference",),
     "CorrectedScore.corrected": ("corrected_micro", "corrected_macro", "rogan_gladen"),
     "CorrectedScore.judged": ("mean", "share"),
     "CorrectedScore.people": ("corrected_micro", "corrected_macro"),
     "ExtractionSummary.measures": ("share",),
     "ExtractionSummary.people": ("share",),
+    "Gain.gain": ("difference",),
+    "Gain.kappa": ("kappa_difference",),
     "GateResult": ("mean",),
     "GraderReport.exact": ("mean",),
     "GraderReport.kappa": ("kappa",),
     "GraderReport.kappa_binary": ("kappa",),
     "GraderReport.kappa_quadratic": ("weighted_kappa",),
+    "Grades.alpha": ("alpha",),
     "LabelAgreement.accuracy": ("mean",),
     "LabelAgreement.balanced_accuracy": ("balanced_accuracy",),
     "LabelAgreement.kappa": ("kappa",),
     "LabelAgreement.same": ("mean",),
     "LgtmEstimate": ("mean",),
+    "Mark": ("mean",),
     "Members.alpha": ("alpha",),
     "MetricComparison.difference": ("difference",),
     "MetricSummary": ("mean",),
     "OrderEffects.rate": ("mean",),
+    "Pairing.comparison": ("difference",),
     "PanelSummary.self_preference": ("self_preference",),
     "PeopleCorrelation.spearman": ("spearman",),
     "PlainRow.estimate": ("mean", "difference"),
@@ -150,17 +159,24 @@ ESTIMATES: Mapping[str, tuple[str, ...]] = {
     "Validity.kappa_binary": ("kappa",),
     "Validity.kappa_quadratic": ("weighted_kappa",),
 }
-"""The methods of each printed estimate: of a field of a record, as `Record.field`, or of a record
-that is an estimate itself."""
+"""The methods of each printed estimate: of a field of a record or of another class, as
+`Record.field`, or of a class that is an estimate itself."""
 
 
 def coverage_notes(shown: str, estimate: str) -> tuple[str, ...]:
     """Return the note beside an estimate, `shown` by that name, whose interval covers too little;
     none if all its methods cover at least `COVERED`."""
-    least = min(METHODS[method].least for method in ESTIMATES[estimate])
-    if least >= COVERED:
+    least = least_covered(estimate)
+    if least is None:
         return ()
     return (f"{shown}: the 95% interval covered as little as {least:.0f}% in simulations",)
+
+
+def least_covered(estimate: str) -> float | None:
+    """Return the percent that the intervals of an estimate cover in the worst of their simulations;
+    None if it is not less than `COVERED`."""
+    least = min(METHODS[method].least for method in ESTIMATES[estimate])
+    return least if least < COVERED else None
 
 
 def coverage_in(values: object) -> dict[str, float]:
@@ -181,10 +197,10 @@ def coverage_in(values: object) -> dict[str, float]:
 
 def _low_fields() -> dict[str, float]:
     found: dict[str, float] = {}
-    for estimate, methods in ESTIMATES.items():
-        least = min(METHODS[method].least for method in methods)
+    for estimate in ESTIMATES:
+        least = least_covered(estimate)
         _, dot, field = estimate.partition(".")
-        if dot and least < COVERED and field != "estimate":
+        if dot and least is not None and field != "estimate":
             found[field] = min(least, found.get(field, least))
     return found
 

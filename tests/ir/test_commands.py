@@ -227,7 +227,21 @@ def test_paired_compares_every_later_run_with_the_first(eight: tuple[str, str, s
     assert pair["low"] < 0 < pair["high"]
     assert pair["p"] == pytest.approx(0.109, abs=1e-3)
     assert pair["p_adjusted"] == pair["p"]
-    assert "other.run     +0.4375" in call("rank", *eight, "-m", "mrr", "--paired").stdout
+    printed = call("rank", *eight, "-m", "mrr", "--paired").stdout
+    assert "other.run     +0.4375" in printed
+    assert printed.endswith(
+        "difference: the 95% interval covered as little as 90% in simulations\n"
+    )
+    assert json.loads(result.stdout)["interval_coverage"] == {"pairs": 90}
+
+
+def test_pairs_without_an_interval_have_no_note_on_it(tmp_path: Path) -> None:
+    (tmp_path / "qrels").write_text("q1 0 a 1\n")
+    for name in ("a.run", "b.run"):
+        (tmp_path / name).write_text("q1 Q0 a 1 1.0 t\n")
+    files = [str(tmp_path / name) for name in ("qrels", "a.run", "b.run")]
+    assert "in simulations" not in call("rank", *files, "--paired").stdout
+    assert "interval_coverage" not in json.loads(call("rank", *files, "--paired", "--json").stdout)
 
 
 def test_paired_needs_two_runs(eight: tuple[str, str, str]) -> None:

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import claimeval as ce
-from claimeval.runs.by_rank import CHANCE, WINDOWS, _drop, _fall, _RankedClaim
+from claimeval.runs.by_rank import CHANCE, WINDOWS, _fall, _RankedClaim
+from claimeval.statistics.slopes import straight_fall
 from claimeval.types.records import Sample
 from tests.command_line import call
 
@@ -163,7 +164,8 @@ def test_windows_are_nested_and_have_the_ranks_of_their_names() -> None:
 
 @given(st.lists(st.tuples(st.integers(1, 9), st.booleans()), min_size=1, max_size=30))
 def test_the_shares_count_each_claim_once(rows: list[tuple[int, bool]]) -> None:
-    drop = _drop([(1 - abs(rank - 5) / 4, float(has), i) for i, (rank, has) in enumerate(rows)])
+    nearness = [1 - abs(rank - 5) / 4 for rank, _ in rows]
+    drop = straight_fall(nearness, [float(has) for _, has in rows], range(len(rows)))
     assert drop.n == len(rows)
     if drop.value is None:
         assert drop.because

@@ -4,18 +4,21 @@ interval a simulation."""
 from __future__ import annotations
 
 import importlib
+import inspect
 import math
 import pkgutil
+import re
+import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, ForwardRef, get_args
 
 import pytest
 
 import claimeval
 from benchmarks.estimate_coverage import SHAPES, SIMULATIONS, Shape, coverage
 from claimeval import statistics
-from claimeval.statistics import agreement
+from claimeval.statistics import IntervalEstimate, agreement, slopes
 from claimeval.statistics.estimates import COVERED, ESTIMATES, METHODS, coverage_in, coverage_notes
 from claimeval.types.estimates import Estimate
 from claimeval.types.records import Record
@@ -33,12 +36,39 @@ def records(parent: type[Record] = Record) -> Iterator[type[Record]]:
 
 def has_estimate(annotation: Any) -> bool:
     if isinstance(annotation, type):
-        return issubclass(annotation, Estimate)
+        return issubclass(annotation, (Estimate, IntervalEstimate))
     return any(map(has_estimate, get_args(annotation)))
 
 
+def without_record() -> Iterator[type]:
+    """The classes outside the library of statistics that are no records, as a table that is
+    formatted by hand has them."""
+    for name, module in list(sys.modules.items()):
+        if name.startswith("claimeval.") and not name.startswith("claimeval.statistics"):
+            for kind in vars(module).values():
+                is_own = isinstance(kind, type) and kind.__module__ == name
+                if is_own and not issubclass(kind, Record):
+                    yield kind
+
+
+def of_field(annotation: Any) -> bool:
+    """Whether a field holds an estimate. Its annotation may name what is only imported to check
+    types."""
+    if isinstance(annotation, ForwardRef):  # that of a NamedTuple
+        annotation = annotation.__forward_arg__
+    if not isinstance(annotation, str):
+        return has_estimate(annotation)
+    names = {found.__name__ for found in subclasses(Estimate) | subclasses(IntervalEstimate)}
+    return not names.isdisjoint(re.findall(r"\w+", annotation))
+
+
+def subclasses(kind: type) -> set[type]:
+    return {kind}.union(*map(subclasses, kind.__subclasses__()))
+
+
 def printed() -> set[str]:
-    """`Record.field` of each estimate in a record, and each other record with two ends."""
+    """`Record.field` of each estimate in a record or another class outside the library, and each
+    class with two ends: a record, or one that says what its ends are."""
     for module in pkgutil.walk_packages(claimeval.__path__, "claimeval."):
         if not module.name.endswith(OPTIONAL):
             importlib.import_module(module.name)
@@ -54,6 +84,11 @@ def printed() -> set[str]:
         )
         if record is not Estimate and fields.keys() >= {"low", "high"}:
             found.add(record.__name__)
+    for kind in without_record():
+        annotations = inspect.get_annotations(kind)
+        found.update(f"{kind.__name__}.{name}" for name, of in annotations.items() if of_field(of))
+        if annotations.keys() >= {"low", "high", "ends"}:
+            found.add(kind.__name__)
     return found
 
 
@@ -67,11 +102,10 @@ def test_the_methods_of_the_table_are_those_that_are_simulated() -> None:
     assert METHODS.keys() - used == set()
     assert SIMULATIONS.keys() == {name for name, row in METHODS.items() if row.function}
     for row in METHODS.values():
-        assert (
-            not row.function
-            or hasattr(statistics, row.function)
-            or hasattr(agreement, row.function)
-        )
+        rooms = (statistics, agreement, slopes)
+        assert not row.function or any(hasattr(room, row.function) for room in rooms)
+        # What has no simulation has no interval.
+        assert row.function or "without an interval" in row.words
 
 
 def test_the_page_of_evidence_has_no_coverage_below_that_of_the_table() -> None:
@@ -114,3 +148,36 @@ def test_at_most_three_methods_cover_less_than_all_others_and_none_much_less() -
     low = {name: method.least for name, method in METHODS.items() if method.least < COVERED}
     assert len(low) <= 3
     assert min(low.values()) >= 89
+
+
+def test_the_interval_of_a_calibration_takes_the_claims_of_a_question_together() -> None:
+    """Ten claims a question that are right or wrong together are one."""
+    questions = [i // 10 for i in range(200)]
+    truths = [question % 4 != 0 for question in questions]
+    (apart,) = statistics.calibration([0.75] * 200, truths).bins
+    (together,) = statistics.calibration([0.75] * 200, truths, clusters=questions).bins
+    (few,) = statistics.calibration([0.75] * 20, truths[::10]).bins
+    assert apart.share == together.share == few.share
+    assert together.high - together.low >= few.high - few.low > 2 * (apart.high - apart.low)
+
+
+def test_the_fall_of_a_share_without_a_miss_has_an_interval() -> None:
+    """The jackknife of hits alone is 0, and excludes every fall."""
+    places = [i % 5 / 4 for i in range(20)]
+    found = slopes.straight_fall(places, [1.0] * 20, list(range(20)))
+    assert found.value == 0
+    assert found.low is not None
+    assert found.high is not None
+    assert found.low < -0.05
+    assert found.high > 0.05
+    falling = [1.0, 1.0, 1.0, 0.0, 0.0] * 8
+    steep = slopes.straight_fall([i % 5 / 4 for i in range(40)], falling, list(range(40)))
+    assert steep.value == pytest.approx(1.2)
+    assert steep.low is not None
+    assert 0.5 < steep.low < 1.2
+
+
+def test_the_fall_of_one_place_or_of_two_clusters_has_no_value() -> None:
+    assert slopes.straight_fall([0.5] * 9, [1.0] * 9, list(range(9))).value is None
+    two = slopes.straight_fall([0.0, 0.5, 1.0], [1.0, 0.0, 1.0], [0, 0, 1])
+    assert (two.value, two.because) == (None, slopes.TOO_FEW)
