@@ -233,7 +233,8 @@ def compare(
     """Compare two or more runs over the same samples.
 
     Samples are paired by id. Samples without ids, and runs whose ids have nothing in common, are
-    paired by question, and equal questions in their order; see `paired_by`.
+    paired by question, and equal questions by equal answers or contexts, else in their order; see
+    `paired_by`.
 
     Args:
         runs: Runs or their directories, oldest first.

@@ -45,7 +45,17 @@ from claimeval.runs.overview import (
     Pairs,
     data_name,
 )
-from claimeval.runs.pairing import Asked, PairedBy, PairKeys, check_paired, paired_by
+from claimeval.runs.pairing import (
+    NO_NUMBERS,
+    Asked,
+    EqualQuestions,
+    JoinedClusters,
+    PairedBy,
+    PairKeys,
+    check_paired,
+    equal_questions,
+    paired_by,
+)
 from claimeval.runs.slices import SliceTally, check_field, value_of
 from claimeval.statistics import holm, mcnemar_exact
 from claimeval.types.clusters import cluster_of
@@ -108,11 +118,13 @@ class SharedSamples(Generic[T]):
         runs: Sequence[Sequence[T]],
         by: PairedBy,
         each: Sequence[Callable[[T], None]] = (),
+        equal: EqualQuestions = NO_NUMBERS,
     ) -> None:
-        """`folder` is that of run b; `each` has a function for the results of each run."""
+        """`folder` is that of run b; `each` has a function for the results of each run; `equal` are
+        the numbers of samples with equal questions."""
         self._folder = folder
         self._runs = runs
-        self._keys = PairKeys(by), PairKeys(by)
+        self._keys = PairKeys(by, equal.a), PairKeys(by, equal.b)
         self._each = each
         self._places: dict[str, int] = {}
         """Positions of the results of run b that were read so far, by what they are paired by."""
@@ -173,6 +185,7 @@ def compare(
         (RunResults.of(a), RunResults.of(b)),
         builder.paired_by,
         [overview.add for overview in overviews],
+        builder.equal,
     )
     for _, pair in pairs:
         each(pair, builder.add(pair, pair.__getitem__))
@@ -211,7 +224,8 @@ def differences(
     if by is not None:
         check_field(by, (result.sample for result in runs[0].scored()))
     builder = ComparisonBuilder(a, b, cluster, by)
-    pairs = SharedSamples(b, [run.scored() for run in runs], builder.paired_by)
+    scored = [run.scored() for run in runs]
+    pairs = SharedSamples(b, scored, builder.paired_by, equal=builder.equal)
     judged = [run.judged() for run in runs]
     for places, pair in pairs:
         # a default of a lambda has no type
@@ -238,8 +252,7 @@ class PairedValues:
         self.causes = CauseTally(causes, metrics)
         self.ids: list[str] = []
         self._clusters = array("q")
-        self._same: dict[int, int] = {}
-        """Clusters of run b by the one of run a that they are the same as."""
+        self._joined = JoinedClusters()
         self.values: dict[str, Pairs] = {name: [] for name in metrics}
         self.units: dict[str, str] = {}
 
@@ -253,7 +266,9 @@ class PairedValues:
         self.ids.append(a.id)
         self._clusters.append(self.cluster_in_a(a.sample))
         if inputs:
-            self._join(self._clusters[-1], self.cluster_in_b(b.sample))
+            # Where only run a has the conversation before the questions, the samples are clusters
+            # in either order of the runs.
+            self._joined.join(self._clusters[-1], self.cluster_in_b(b.sample))
         for name, values in self.values.items():
             if name not in a.scores or name not in b.scores:
                 raise DataError(
@@ -274,26 +289,15 @@ class PairedValues:
         # Where ids say nothing, conversation 1 of one file is another one than that of the other.
         return ~cluster if self._paired_by == "question" else cluster
 
-    def _join(self, a: int, b: int) -> None:
-        """Make two clusters one. Where only run a has the conversation before the questions, the
-        samples are clusters in either order of the runs."""
-        if (first := self._root(a)) != (second := self._root(b)):
-            self._same[second] = first
-
-    def _root(self, cluster: int) -> int:
-        while cluster in self._same:
-            cluster = self._same[cluster]
-        return cluster
-
     @cached_property
     def clusters(self) -> list[int]:
         """The cluster of each sample, once all are added."""
-        return [self._root(cluster) for cluster in self._clusters]
+        return [self._joined.root(cluster) for cluster in self._clusters]
 
     @property
     def known(self) -> set[int]:
         """The clusters of all samples in either run."""
-        return {*self._clusters, *self._same}
+        return {*self._clusters, *self._joined.joined}
 
     def explained(self, totals: tuple[Totals, Totals]) -> list[MetricComparison]:
         """Return a comparison for each metric with its causes; `totals` are over all samples of
@@ -340,7 +344,11 @@ class ComparisonBuilder:
         """`a` and `b` are run directories; the other parameters are as for `compare` and
         `differences`."""
         self.folders = a, b
-        self.paired_by = paired_by(Asked.of(a), Asked.of(b))
+        asked = Asked.of(a), Asked.of(b)
+        self.paired_by = paired_by(*asked)
+        self.equal = NO_NUMBERS
+        if self.paired_by == "question":
+            self.equal = equal_questions(*asked)
         self._in_both: tuple[set[str], set[str]] = set(), set()
         """Of each run, the ids of the samples that the other one has too."""
         self._manifests = before, after = load_manifest(a), load_manifest(b)

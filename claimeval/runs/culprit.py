@@ -545,6 +545,8 @@ class Case:
             samples = self._adds(name, "answer", "longer", "shorter")
         why, named, separate = self._why(name, cause, samples)
         also = self._second(name, sums, cause)
+        if cause not in ("question", "several", "disagreement"):
+            also += self._asked_otherwise(i for i, value in samples.items() if value)
         return self._said(f"{head}, {why}{also}.", name, named, samples, separate)
 
     def _why(
@@ -615,6 +617,18 @@ class Case:
         if (sign_flip_test([*added.values()], clusters=clusters).p or 0) >= SURE:
             return ""
         return f"; {signed(others[cause])} of it comes from {CAUSES[cause]}"
+
+    def _asked_otherwise(self, samples: Iterable[int]) -> str:
+        """Return that questions changed too, if they did in most of the samples that a cause moves:
+        nothing then tells the one from the other."""
+        moved = list(samples)
+        asked: tuple[Kind, ...] = ("question", "history")
+        both = sum(not self.facts[i].kinds.isdisjoint(asked) for i in moved)
+        if not both or both < FEW * len(moved):
+            return ""
+        return (
+            f"; the questions changed too, in {self._changes.of_all(self._changes.count(*asked))}"
+        )
 
     def _retrieval(self, name: str, cause: Cause) -> str:
         """Return what happened to the documents: to one that is named, or to all of them."""
@@ -791,7 +805,10 @@ class Case:
                 (one for one in groups if one.kind in RETRIEVAL and one.name != first.name), None
             )
             text = f"{yet} {first.words}{self._place(first.samples)}"
-            text += f"; {other.words}." if other else "."
+            text += f"; {other.words}" if other else ""
+            if first.kind not in ("question", "history", "slice"):
+                text += self._asked_otherwise(first.samples)
+            text += "."
             return self._said(
                 text, first.metric, first.kind, dict.fromkeys(first.samples, first.mean / self._n)
             )

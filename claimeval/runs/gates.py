@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from statistics import fmean
 
@@ -13,7 +14,14 @@ from claimeval.metrics.rows import canonical_name
 from claimeval.metrics.scoring import MetricSummary, bounds_of
 from claimeval.runs.directory import RunResults, load_manifest, load_summary
 from claimeval.runs.overview import MetricComparison
-from claimeval.runs.pairing import Asked, check_paired, paired_by, question_of
+from claimeval.runs.pairing import (
+    Asked,
+    check_paired,
+    equal_questions,
+    paired_by,
+    question_of,
+    texts_in,
+)
 from claimeval.statistics.formatting import interval, next_to, p_value, percent
 from claimeval.types.clusters import cluster_of
 from claimeval.types.errors import UsageError, unknown_name
@@ -46,8 +54,9 @@ class Baseline:
             UsageError: Under half of the smaller run can be paired.
         """
         by = paired_by(asked, self.asked)
-        own = {key: name for name, key in self.asked.keys(by).items()}
-        keys = asked.keys(by)
+        equal = equal_questions(asked, self.asked)
+        own = {key: name for name, key in self.asked.keys(by, equal.b).items()}
+        keys = asked.keys(by, equal.a)
         partners = {name: own[key] for name, key in keys.items() if key in own}
         check_paired(
             len(partners),
@@ -68,7 +77,8 @@ class Baseline:
         read = cls.of_results(str(folder), RunResults.of(folder).scored(), data)
         summary = load_summary(folder)
         stopped = summary.stopped if summary.decided else None
-        return replace(read, stopped=stopped or "")
+        asked = read.asked._replace(texts=partial(texts_in, folder))
+        return replace(read, asked=asked, stopped=stopped or "")
 
     @classmethod
     def of_results(

@@ -115,8 +115,20 @@ class InputChanges:
         for kind, words in INPUTS.items():
             if kind in read and (count := self.count(kind)):
                 what = self._documents() if kind == "documents" else words
-                found.append(f"{what} ({self.of_all(count)})")
+                declined = self._declined() if kind == "answer" else ""
+                found.append(f"{what} ({self.of_all(count)}{declined})")
         return " and ".join(found)
+
+    def _declined(self) -> str:
+        """Return how many questions each run declines that the other one answers, in words; empty
+        if one run alone does, which is said first, or if they are few."""
+        counts = [0, 0]
+        for of in self.facts:
+            if of.answer == "refusal" and of.lacking is not None:
+                counts[of.lacking] += 1
+        if not all(counts) or sum(counts) < max(2, MANY * self.samples):
+            return ""
+        return f"; run a declines {counts[0]:,} that run b answers, and run b {counts[1]:,}"
 
     def of_group(self, kind: Kind, samples: Sequence[int], *, answers: bool) -> str:
         """Return the inputs that differ in a group of samples, with their number; `answers`:
@@ -198,7 +210,7 @@ class InputChanges:
     def of_answers(self, cause: Cause, samples: Mapping[int, float]) -> str:
         """Return what is said of other answers; `samples` are those whose value they move."""
         changed = [of for of in self.facts if of.answer]
-        in_all = f"in {self.of_all(len(changed))} questions"
+        in_all = f"in {self.of_all(len(changed))} questions{self._declined()}"
         if cause in ("missing", "refusal", "claimless"):
             of_cause = sum(of.answer == cause for of in changed)
             return f"because of {CAUSES[cause]}, in {self.of_all(of_cause)} questions"

@@ -9,9 +9,11 @@ a sample asks, its question in its turn of a conversation, is the same in both.
 from __future__ import annotations
 
 import json
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Literal, NamedTuple
 from unicodedata import normalize
 
@@ -67,8 +69,10 @@ def folded(text: str) -> str:
 class PairKeys:
     """Gives the samples of one run, read in order, names that are equal in a pair."""
 
-    def __init__(self, by: PairedBy) -> None:
+    def __init__(self, by: PairedBy, numbers: Mapping[str, int] = MappingProxyType({})) -> None:
+        """`numbers` are those of samples with equal questions, as `equal_questions` gives them."""
         self._by = by
+        self._numbers = numbers
         self._seen = Counter[str]()
 
     def __call__(self, result: ScoredSample) -> str:
@@ -79,12 +83,19 @@ class PairKeys:
 
     def of(self, name: str, question: str) -> str:
         """Return the name of the next sample: its id, which may be the number of its row, or its
-        question and how often the run asked it before, so that equal questions are paired in their
-        order."""
+        question and its number among equal ones: that of `numbers`, or its place."""
         if self._by != "question":
             return name
         self._seen[question] += 1
-        return f"{self._seen[question]} {question}"
+        number = self._numbers.get(name, self._seen[question])
+        return f"{number} {question}"
+
+
+class SampleTexts(NamedTuple):
+    """What tells samples with the same question apart."""
+
+    answer: str
+    contexts: tuple[str, ...]
 
 
 class Asked(NamedTuple):
@@ -93,6 +104,8 @@ class Asked(NamedTuple):
     questions: Mapping[str, str]
     """The question of each sample, by id, in order."""
     data: DataSource
+    texts: Callable[[Container[str]], Mapping[str, SampleTexts]] = lambda _: {}
+    """Returns the texts of some samples by id; nothing where they are not known."""
 
     @staticmethod
     def alone(folder: Path) -> dict[str, str]:
@@ -106,16 +119,20 @@ class Asked(NamedTuple):
         """Read what the samples of a run directory ask."""
         asked = RunResults.of(folder).lines(_ResultLine)
         questions = {line.sample.id: question_of(line.sample) for line in asked}
-        return cls(questions, load_manifest(folder).data)
+        return cls(questions, load_manifest(folder).data, partial(texts_in, folder))
 
     @classmethod
     def of_results(cls, results: Iterable[ScoredSample], data: DataSource) -> Asked:
         """Return what samples in memory ask."""
-        return cls({result.id: question_of(result.sample) for result in results}, data)
+        samples = [result.sample for result in results]
+        questions = {sample.id: question_of(sample) for sample in samples}
+        return cls(questions, data, partial(_texts, samples))
 
-    def keys(self, by: PairedBy) -> dict[str, str]:
-        """Return the names that are equal in a pair, by sample id."""
-        key_of = PairKeys(by)
+    def keys(
+        self, by: PairedBy, numbers: Mapping[str, int] = MappingProxyType({})
+    ) -> dict[str, str]:
+        """Return the names that are equal in a pair, by sample id; `numbers` as for `PairKeys`."""
+        key_of = PairKeys(by, numbers)
         return {name: key_of.of(name, question) for name, question in self.questions.items()}
 
     @property
@@ -149,6 +166,137 @@ class Asked(NamedTuple):
         # The same file gives the same numbers to the same rows, so that numbers do pair its runs.
         made = [data.ids == "made" for data in (self.data, other.data)]
         return any(made) and not (all(made) and one_file)
+
+
+def texts_in(folder: Path, names: Container[str]) -> dict[str, SampleTexts]:
+    """Return the texts of some samples of a run directory by id."""
+    return _texts((result.sample for result in RunResults.of(folder).scored()), names)
+
+
+def _texts(samples: Iterable[Sample], names: Container[str]) -> dict[str, SampleTexts]:
+    found: dict[str, SampleTexts] = {}
+    for sample in samples:
+        if sample.id in names:
+            contexts = tuple([document.text for document in sample.contexts or ()])
+            found[sample.id] = SampleTexts(sample.answer or "", contexts)
+    return found
+
+
+class EqualQuestions(NamedTuple):
+    """The numbers of samples whose question others ask too, by id; both of a pair have one."""
+
+    a: Mapping[str, int]
+    b: Mapping[str, int]
+
+
+NO_NUMBERS = EqualQuestions({}, {})
+"""Each sample has the number of its place among those with its question."""
+
+
+def equal_questions(a: Asked, b: Asked) -> EqualQuestions:
+    """Return the numbers of the samples of two runs whose question several samples ask.
+
+    Those with the same answer and contexts are a pair, else those with the same answer, the same
+    contexts or, if both runs have ids of the data, the same id. The others are paired in their
+    order, which another export of the same data may not keep.
+    """
+    groups = _by_question(a), _by_question(b)
+    both: list[str] = []
+    for asked, own in groups[0].items():
+        others = groups[1].get(asked, [])
+        if others and max(len(own), len(others)) > 1:
+            both.append(asked)
+    if not both:
+        return NO_NUMBERS
+    texts: list[Mapping[str, SampleTexts]] = []
+    for run, group in zip((a, b), groups, strict=True):
+        names: set[str] = set()
+        for asked in both:
+            names.update(group[asked])
+        texts.append(run.texts(names))
+    ids_say = a.data.ids == b.data.ids == "given"
+    first: dict[str, int] = {}
+    second: dict[str, int] = {}
+    for asked in both:
+        own = groups[0][asked]
+        others = groups[1][asked]
+        first |= {name: place for place, name in enumerate(own, 1)}
+        partners = _partners(own, others, (texts[0], texts[1]), ids_say=ids_say)
+        second |= {partner: first[name] for name, partner in partners.items()}
+        alone = [name for name in others if name not in second]
+        second |= {name: place for place, name in enumerate(alone, len(own) + 1)}
+    return EqualQuestions(first, second)
+
+
+def _by_question(asked: Asked) -> dict[str, list[str]]:
+    """Return the samples of each question in order."""
+    groups: dict[str, list[str]] = {}
+    for name, question in asked.questions.items():
+        groups.setdefault(question, []).append(name)
+    return groups
+
+
+def _partners(
+    own: Sequence[str],
+    others: Sequence[str],
+    texts: tuple[Mapping[str, SampleTexts], Mapping[str, SampleTexts]],
+    *,
+    ids_say: bool,
+) -> dict[str, str]:
+    """Return the sample of another run that each sample of a run has most in common with."""
+    partners: dict[str, str] = {}
+    taken: set[str] = set()
+    for level in range(_LEVELS):
+        left: defaultdict[object, list[str]] = defaultdict(list)
+        for name in others:
+            if name not in taken:
+                left[_in_common(level, name, texts[1], ids_say=ids_say)].append(name)
+        for name in own:
+            key = _in_common(level, name, texts[0], ids_say=ids_say)
+            if name not in partners and key is not None and left[key]:
+                partners[name] = left[key].pop(0)
+                taken.add(partners[name])
+    return partners
+
+
+_LEVELS = 5
+"""From the same answer and contexts to the same question alone."""
+
+
+def _in_common(level: int, name: str, texts: Mapping[str, SampleTexts], *, ids_say: bool) -> object:
+    """Return what both samples of a pair have at a level; None if the sample does not have it."""
+    if level == _LEVELS - 1:
+        return ()
+    if level == _LEVELS - 2:
+        return name if ids_say else None
+    found = texts.get(name)
+    if found is None:
+        return None
+    answer, contexts = found
+    return ((answer, contexts), answer or None, contexts or None)[level]
+
+
+class JoinedClusters:
+    """Clusters of several runs, of which some are the same under other numbers."""
+
+    def __init__(self) -> None:
+        self._same: dict[int, int] = {}
+
+    def join(self, a: int, b: int) -> None:
+        """Make two clusters one, with the number of the first."""
+        if (first := self.root(a)) != (second := self.root(b)):
+            self._same[second] = first
+
+    def root(self, cluster: int) -> int:
+        """Return the number of a cluster after all joins."""
+        while cluster in self._same:
+            cluster = self._same[cluster]
+        return cluster
+
+    @property
+    def joined(self) -> Iterable[int]:
+        """The clusters that have become part of another one."""
+        return self._same
 
 
 def paired_by(a: Asked, b: Asked) -> PairedBy:

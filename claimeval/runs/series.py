@@ -17,7 +17,7 @@ from claimeval.runs.directory import (
     load_summary,
 )
 from claimeval.runs.overview import MetricComparison, PairedRuns
-from claimeval.runs.pairing import PairedBy, PairKeys
+from claimeval.runs.pairing import Asked, JoinedClusters, PairedBy, PairKeys, equal_questions
 from claimeval.statistics.formatting import (
     digits_of,
     p_value,
@@ -255,14 +255,24 @@ class _SampleValues:
         self._field = cluster_field(folders[0], cluster)
         self._source = source_of(load_manifest(folders[0]))
         self._clusters: dict[str, int] = {}
+        self._numbers: dict[tuple[int, int], int] = {}
+        """The number of each cluster of each run: conversation 1 of a run is another one than that
+        of the next, where ids say nothing."""
+        self._by = by
+        self._joined = JoinedClusters()
         self._ids: dict[str, str] = {}
         """The id of each sample in the first run that has it."""
         self._values: dict[_Key, dict[str, dict[int, float | None]]] = {}
         """By metric, sample and position of the run; None for an undefined value."""
         self._units: dict[_Key, str] = {}
+        first = Asked.of(folders[0]) if by_question else None
         for run, folder in enumerate(folders):
+            # Equal questions have the numbers of those that they are paired with in the first run.
+            numbers: Mapping[str, int] = {}
+            if first and run:
+                numbers = equal_questions(first, Asked.of(folder)).b
             for job, inner in {self._source: folder, **attached(folder)}.items():
-                key_of = PairKeys(by)
+                key_of = PairKeys(by, numbers)
                 for result in RunResults.of(inner).scored():
                     self._add(job, run, key_of(result), result)
 
@@ -286,7 +296,10 @@ class _SampleValues:
 
     def _add(self, source: str, run: int, sample: str, result: ScoredSample) -> None:
         if source == self._source or sample not in self._clusters:
-            self._clusters[sample] = cluster_of(result.sample, self._field)
+            cluster = cluster_of(result.sample, self._field)
+            if self._by == "question":
+                cluster = self._numbers.setdefault((run, cluster), len(self._numbers))
+            self._joined.join(self._clusters.setdefault(sample, cluster), cluster)
             self._ids.setdefault(sample, result.id)
         for name, score in result.scores.items():
             self._values.setdefault((source, name), {}).setdefault(sample, {})[run] = score.value
@@ -313,7 +326,7 @@ class _SampleValues:
             key[0],
             [self._ids[i] for i in both],
             values,
-            [self._clusters[i] for i in both],
+            [self._joined.root(self._clusters[i]) for i in both],
             self._units.get(key),
         )
 
@@ -340,7 +353,7 @@ class _SampleValues:
         # A share between 0 and 1 has no steeper line than one from all 0 to all 1, which keeps its
         # interval from going beyond.
         support = (-steepest, steepest) if self._units.get(key) == "share" else UNBOUNDED
-        clusters = [self._clusters[i] for i in values]
+        clusters = [self._joined.root(self._clusters[i]) for i in values]
         tested = difference_and_test(slopes, clusters=clusters, support=support)
         return Trend(
             slope=Estimate.of(tested.mean),

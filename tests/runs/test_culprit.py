@@ -412,3 +412,62 @@ def test_a_loss_of_documents_is_said_beside_samples_of_one_run(tmp_path: Path) -
     assert "20 samples that only run b has (20 repeat a question)" in found
     assert "There, context_recall fell" in found
     assert "retrieval lost" in found
+
+
+def towers(count: int = 60) -> list[dict[str, object]]:
+    """Answers that their contexts support."""
+    return [
+        {
+            "id": f"q{i}",
+            "question": f"How high is the tower number {i}?",
+            "answer": f"The tower number {i} is {40 + i} metres high.",
+            "contexts": [f"The tower number {i} is {40 + i} metres high and was built of stone."],
+        }
+        for i in range(count)
+    ]
+
+
+def scored(rows: list[dict[str, object]], out: Path) -> Path:
+    ce.score(rows, judges=["local:lexical"], metrics=["faithfulness"], out=out)
+    return out
+
+
+def test_declined_questions_of_both_runs_are_counted_for_each(tmp_path: Path) -> None:
+    first = towers()
+    second = towers()
+    for i in range(60):
+        if i < 8:
+            first[i]["answer"] = "I cannot answer this from the documents."
+        if 4 <= i < 15:
+            second[i]["answer"] = "I cannot answer this from the documents."
+    a = scored(first, tmp_path / "a")
+    b = scored(second, tmp_path / "b")
+    said = "other answers (11 of 60; run a declines {} that run b answers, and run b {})"
+    assert said.format(4, 7) in ce.compare(a, b).culprit.sentence
+    assert said.format(7, 4) in ce.compare(b, a).culprit.sentence
+
+
+def test_questions_that_changed_with_the_answers_are_named_beside_them(tmp_path: Path) -> None:
+    second = towers()
+    for i in range(60):
+        second[i]["question"] = f"Please tell me: {second[i]['question']}"
+        if i < 20:
+            second[i]["answer"] = f"The tower number {i} is {900 + i} metres high."
+    a = scored(towers(), tmp_path / "a")
+    b = scored(second, tmp_path / "b")
+    for runs in ((a, b), (b, a)):
+        sentence = ce.compare(*runs).culprit.sentence
+        assert "because the answers changed on the same documents, in 20 of 60" in sentence
+        assert sentence.endswith("; the questions changed too, in 60 of 60.")
+
+
+def test_questions_that_changed_elsewhere_are_no_part_of_the_cause(tmp_path: Path) -> None:
+    second = towers()
+    for i in range(60):
+        if i < 20:
+            second[i]["answer"] = f"The tower number {i} is {900 + i} metres high."
+        elif i < 30:
+            second[i]["question"] = f"Please tell me: {second[i]['question']}"
+    a = scored(towers(), tmp_path / "a")
+    b = scored(second, tmp_path / "b")
+    assert "questions changed too" not in ce.compare(a, b).culprit.sentence

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,10 +16,12 @@ from hypothesis import strategies as st
 
 import claimeval as ce
 from claimeval.data.labels import HumanLabel
+from claimeval.evaluation.manifest import DataSource
 from claimeval.runs.compare import SharedSamples
 from claimeval.runs.directory import load_manifest
+from claimeval.runs.gates import Baseline
 from claimeval.runs.labels import LabelPlaces
-from claimeval.runs.pairing import PairKeys, question_of
+from claimeval.runs.pairing import Asked, PairKeys, equal_questions, question_of
 from claimeval.types.errors import UsageError
 from claimeval.types.records import Sample, ScoredSample, Turn
 from tests.command_line import call
@@ -321,3 +324,118 @@ def test_a_question_in_other_case_or_unicode_form_is_no_other_question(tmp_path:
     found = ce.compare(run(tmp_path / "a", asked), run(tmp_path / "b", shuffled(other))).against(1)
     assert "the same questions written otherwise (12 of 12)" in found.culprit.sentence
     assert "other questions" not in found.culprit.sentence
+
+
+def repeated(n: int = 10) -> list[Row]:
+    """Questions that are asked twice, with another answer each time."""
+    found: list[Row] = []
+    for i in range(n):
+        for height in (40 + i, 90 + i):
+            row = {
+                "question": f"How high is tower {i}?",
+                "answer": f"Tower {i} is {height} metres high.",
+                "contexts": [f"Tower {i} is {40 + i} metres high."],
+            }
+            found.append(row)
+    return found
+
+
+def swapped(of: Sequence[Row]) -> list[Row]:
+    """Return rows with both of each pair of neighbors in the other order."""
+    found = list(of)
+    found[::2], found[1::2] = of[1::2], of[::2]
+    return found
+
+
+def test_equal_questions_in_another_order_are_paired_by_their_answers(tmp_path: Path) -> None:
+    before = run(tmp_path / "a", repeated())
+    after = run(tmp_path / "b", swapped(repeated()))
+    found = ce.compare(before, after)
+    assert (found.paired_by, found.against(1).shared) == ("question", 20)
+    assert found.metrics["faithfulness"].changed_samples == ()
+    assert found.against(1).changed_texts == 0
+    values = Baseline.of(before).paired(Asked.of(after)).values
+    assert values["1"] != values["2"]
+    for result in ce.Run.load(after).results:
+        assert values[result.id]["faithfulness"] == result.scores["faithfulness"].value
+    (track,) = ce.compare(before, after, after).trend.tracks
+    against = track.against[2]
+    assert against is not None
+    assert (against.n, against.increased, against.decreased) == (20, 0, 0)
+
+
+def test_equal_questions_with_other_answers_are_paired_by_their_contexts_else_in_order(
+    tmp_path: Path,
+) -> None:
+    rows_of_a = [{**row, "contexts": [f"{row['answer']} So it is."]} for row in repeated()]
+    shorter = [{**row, "answer": row["answer"].replace("metres", "m")} for row in rows_of_a]
+    names: list[dict[str, int]] = []
+    for rows_of_b in (swapped(shorter), shorter):
+        keys = equal_questions(asked_by(rows_of_a), asked_by(rows_of_b))
+        names.append(dict(keys.b))
+    assert [names[0][f"{i}"] for i in (1, 2)] == [2, 1]
+    assert [names[1][f"{i}"] for i in (1, 2)] == [1, 2]
+    other = [{**row, "answer": "Yes, it is.", "contexts": None} for row in repeated()]
+    in_order = equal_questions(asked_by(rows_of_a), asked_by(other)).b
+    assert [in_order[f"{i}"] for i in (1, 2)] == [1, 2]
+
+
+def asked_by(of: Sequence[Row]) -> Asked:
+    """Return what rows ask, numbered from 1."""
+    samples = [Sample(id=str(i), **row) for i, row in enumerate(of, 1)]
+    results = [ScoredSample.model_construct(sample=sample, scores={}) for sample in samples]
+    return Asked.of_results(results, DataSource(path=None, ids="made"))
+
+
+ASKED = st.lists(
+    st.tuples(st.sampled_from(["Who?", "When?", "Why?"]), st.sampled_from(["A.", "B.", "C."])),
+    max_size=12,
+)
+
+
+@given(ASKED, ASKED)
+def test_numbers_of_equal_questions_pair_equal_answers_and_each_sample_once(
+    first: list[tuple[str, str]], second: list[tuple[str, str]]
+) -> None:
+    of_a, of_b = (
+        asked_by([{"question": question, "answer": answer} for question, answer in each])
+        for each in (first, second)
+    )
+    numbers = equal_questions(of_a, of_b)
+    keys_a = of_a.keys("question", numbers.a)
+    keys_b = of_b.keys("question", numbers.b)
+    assert len(set(keys_a.values())) == len(first)
+    assert len(set(keys_b.values())) == len(second)
+    by_key = {key: first[int(name) - 1] for name, key in keys_a.items()}
+    pairs = [(by_key[key], second[int(name) - 1]) for name, key in keys_b.items() if key in by_key]
+    assert all(a[0] == b[0] for a, b in pairs)
+    assert len(pairs) == (Counter(q for q, _ in first) & Counter(q for q, _ in second)).total()
+    assert sum(a == b for a, b in pairs) == (Counter(first) & Counter(second)).total()
+
+
+def test_a_series_keeps_conversations_apart_that_have_the_same_number(tmp_path: Path) -> None:
+    """The last run has the first conversation alone, under the number that the last conversation
+    has in the second run."""
+    chats = [
+        {
+            "messages": [
+                {"role": "user", "content": f"Which tower does town {i} have?"},
+                {"role": "assistant", "content": f"Town {i} has a tower."},
+                {"role": "tool", "content": f"Town {i} has a tower of {40 + i} metres."},
+                {"role": "user", "content": "How high is it?"},
+                {"role": "assistant", "content": f"The tower has {40 + i} metres."},
+            ]
+        }
+        for i in range(6)
+    ]
+    folders: list[Path] = []
+    for name, of in (("a", chats), ("b", chats[::-1]), ("c", chats[:1])):
+        file = tmp_path / f"{name}.jsonl"
+        file.write_text("".join(json.dumps(row) + "\n" for row in of))
+        folder = tmp_path / name
+        ce.score(file, judges=["local:lexical"], metrics=["faithfulness"], turns="all", out=folder)
+        folders.append(folder)
+    (track,) = ce.compare(*folders).trend.tracks
+    against = track.against[1]
+    assert against is not None
+    assert (against.n, against.difference.clusters) == (6, 6)
