@@ -43,7 +43,7 @@ from claimeval.types.options import RunOptions, Shard
 from claimeval.types.paths import expanded
 from claimeval.types.progress import Progress
 from claimeval.types.records import SampleResult
-from claimeval.types.requests import Judge, Learned
+from claimeval.types.requests import Judge, Learned, Request
 
 if TYPE_CHECKING:
     from claimeval.distributed.parts import Part, PartIndex
@@ -164,12 +164,13 @@ async def _run_here(
             ) as writer:
                 sink = RunSink(writer, SummaryBuilder(writer.manifest, options.prices))
                 watch = gating.watch(prepared.items) if gating else None
-                draft = _draft(writer, prepared.total, opened)
+                job = _resumed(prepared.job, writer, options)
+                draft = _draft(writer, prepared.total, job, opened)
                 if not announced:  # the writer refuses the directory of another run
                     _announce(prepared, options)
                     announced = True
                 status = await run_job(
-                    _resumed(prepared.job, writer, options),
+                    job,
                     watch.items if watch else prepared.items,
                     _all_of(sink, watch, draft),
                     options,
@@ -182,7 +183,8 @@ async def _run_here(
                     summary = sink.finish(status, gating.judging(watch) if gating else None)
                     break
                 progress.begin_again()
-        return _ended(writer, summary, status, draft, begun=begun)
+        page = draft.begun if draft else None
+        return _ended(writer, summary, status, page, begun=begun)
 
 
 def _resumed(
@@ -210,7 +212,7 @@ def _ended(
         writer: The writer.
         summary: The summary of the run.
         status: How the run ended.
-        draft: The page as far as it is made.
+        draft: The page as far as it is made; None if it is not begun.
         begun: Whether the directory was there before.
     """
     ending = Ending.of(status)
@@ -231,15 +233,55 @@ def _ended(
     return run
 
 
-def _draft(writer: ResultWriter, total: int | None, opened: ExitStack) -> PageDraft | None:
-    """Return the page of a run, to be made while its judges are asked; None if it will not have
-    one, or if its results are revised at the end."""
-    has_page = writer.folder is not None and (total or 0) <= WRITTEN
-    if not has_page or kind_of(writer.manifest).revise:
-        return None
-    from claimeval.report.page import PageDraft
+CAUGHT_UP = 200
+"""Samples that are added to a page at once: about half a second."""
 
-    return opened.enter_context(PageDraft(writer.manifest))
+
+class _Draft:
+    """The page of a run, which is made while its judges are asked.
+
+    The same command again mostly has nothing to ask. What it had is on its page already, so the
+    page of a run that is resumed is begun with the first result that is another one; if that comes
+    late, the page is made of the run directory at the end.
+    """
+
+    def __init__(self, writer: RunWriter, job: object, opened: ExitStack) -> None:
+        self._writer = writer
+        self._resumed = job if writer.resumes and isinstance(job, ResumedJob) else None
+        self._opened = opened
+        self.begun: PageDraft | None = None
+        if self._resumed is None:
+            self._begin()
+
+    def _begin(self) -> PageDraft:
+        from claimeval.report.page import PageDraft
+
+        self.begun = self._opened.enter_context(PageDraft(self._writer.manifest))
+        return self.begun
+
+    def sent(self, request: Request) -> None:
+        """Keep a request until the result of its sample is added."""
+        if self.begun:
+            self.begun.sent(request)
+
+    def add(self, result: SampleResult) -> None:
+        """Add a sample, which is written."""
+        if self.begun:
+            self.begun.add(result)
+        elif self._resumed and not self._resumed.is_same and self._writer.samples <= CAUGHT_UP:
+            begun = self._begin()
+            for written in self._writer.added():
+                begun.add(written)
+
+
+def _draft(
+    writer: ResultWriter, total: int | None, job: object, opened: ExitStack
+) -> _Draft | None:
+    """Return the page of a run; None if it will not have one, or if its results are revised at the
+    end."""
+    if not isinstance(writer, RunWriter) or (total or 0) > WRITTEN:
+        return None
+    return None if kind_of(writer.manifest).revise else _Draft(writer, job, opened)
 
 
 class _Taker(Protocol):

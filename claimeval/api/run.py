@@ -650,12 +650,14 @@ def _below(name: str, metric: MetricSummary, figure: Figure, limit: float) -> li
 
 
 def write_page(run: Run, draft: PageDraft | None = None) -> None:
-    """Write the report of a run on disk, unless the run is large; remove an outdated one. `draft`
-    is what was made of it while the judges were asked."""
+    """Write the report of a run on disk, unless it is there or the run is large; remove an outdated
+    one. `draft` is what was made of it while the judges were asked."""
     assert run.path, "the run is on disk"
     if run.record.samples <= WRITTEN:
         from claimeval.report import forms
 
+        if forms.is_current(run.path):
+            return
         if draft is None:
             forms.write(run.path, "html")
         else:

@@ -28,6 +28,8 @@ class ResumedJob:
         self._manifest = manifest
         self._written = written
         self._rebuilder: Rebuilder | None = None
+        self.is_same = True
+        """Whether all results so far are those that were written."""
 
     @property
     def asked(self) -> tuple[Judge, ...]:
@@ -44,12 +46,15 @@ class ResumedJob:
         # Samples are evaluated side by side, but begun in their order.
         written = next(self._written, None)
         if written is None or isinstance(item, SampleResult):
+            self.is_same = False
             return await self._job.evaluate(item, executor)
         sample = self._job.numbered(item)
-        if written.sample != sample or not self._holds(written, executor):
-            return await self._job.evaluate(item, executor)
-        # Equal metadata may be written in another way: 1, 1.0, true.
-        return written.model_copy(update={"sample": sample})
+        if written.sample == sample and self._holds(written, executor):
+            # Equal metadata may be written in another way: 1, 1.0, true.
+            return written.model_copy(update={"sample": sample})
+        result = await self._job.evaluate(item, executor)
+        self.is_same = self.is_same and result == written
+        return result
 
     def _holds(self, written: SampleResult, executor: Executor) -> bool:
         """Return whether a result would be the same again."""

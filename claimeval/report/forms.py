@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import io
 import json
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TextIO, get_args
 
+from claimeval import __version__
 from claimeval.data.rows import write_csv
-from claimeval.report import page, pictures, workbook
+from claimeval.report import assets, page, pictures, workbook
 from claimeval.report.charts import Picture, file_part
 from claimeval.runs.directory import (
     MANIFEST,
@@ -29,6 +32,8 @@ if TYPE_CHECKING:
     from claimeval.runs.series import Series
 
 Form = Literal["html", "md", "csv", "json", "xlsx"]
+PAGE = "report.html"
+"""The file of a run directory that is its page."""
 NO_TEXT = "a workbook is a file: give its name, as in --out report.xlsx"
 MARK = "\ufeff"
 """Byte order mark at the beginning of a CSV file, without which spreadsheets do not read it as
@@ -114,6 +119,8 @@ def write(
             page.render_experiment(file, run)
         else:
             page.render(file, run, compared)
+            if compared is None:
+                file.write(_made_of(run))
 
     _put(out, render, drawn)
     return out
@@ -132,8 +139,35 @@ def write_draft(run: Path, draft: page.PageDraft) -> None:
         """Write the page."""
         if not draft.write(file, run):
             page.render(file, run)
+        file.write(_made_of(run))
 
-    _put(run / "report.html", render, {})
+    _put(run / PAGE, render, {})
+
+
+def is_current(run: Path) -> bool:
+    """Return whether a run directory has a page that would be the same if it were made again."""
+    line = _made_of(run).encode()
+    try:
+        with (run / PAGE).open("rb") as file:
+            file.seek(-len(line), os.SEEK_END)
+            return file.read() == line
+    except OSError:  # there is none, or a shorter file
+        return False
+
+
+def _made_of(run: Path) -> str:
+    """Return the last line of the page of a run: a digest of all that it is made of, which are this
+    version, the page without data, the name of the directory and its other files, as those with
+    labels."""
+    digest = hashlib.sha256()
+    for text in (__version__, assets.page("report").html, run.resolve().name):
+        digest.update(hashlib.sha256(text.encode()).digest())
+    for path in sorted(run.rglob("*")):
+        if path.is_file() and path != run / PAGE and path.suffix != ".part":
+            digest.update(hashlib.sha256(os.fsencode(path.relative_to(run))).digest())
+            with path.open("rb") as file:
+                digest.update(hashlib.file_digest(file, "sha256").digest())
+    return f"\n<!--made of {digest.hexdigest()}-->\n"
 
 
 def _put(out: Path, render: Callable[[TextIO], object], drawn: Mapping[str, Picture]) -> None:

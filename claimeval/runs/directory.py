@@ -222,6 +222,11 @@ class RunWriter(ResultFiles):
                 f"cannot write the run directory {folder}: {error.strerror or error}"
             ) from error
 
+    @property
+    def resumes(self) -> bool:
+        """Whether this run, with the same settings, had written results before."""
+        return self._written is not None
+
     def written(self) -> Iterator[SampleResult]:
         """Yield the results that this run, with the same settings and the same version of
         claimeval, had written before; none from a damaged one on."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -54,6 +55,13 @@ def rendered(folder: Path) -> str:
     return file.getvalue()
 
 
+def written(folder: Path) -> str:
+    """The page of a run directory, without its last line, which says what it is made of."""
+    text, _, made_of = (folder / "report.html").read_text().removesuffix("\n").rpartition("\n")
+    assert made_of.startswith("<!--made of ")
+    return text
+
+
 RUNS: dict[str, dict[str, object]] = {
     "one metric": {"metrics": "faithfulness"},
     "several": {"metrics": "faithfulness,correctness,coverage"},
@@ -73,8 +81,7 @@ def test_the_page_is_that_of_the_run_directory(
     for run in (first, again):
         assert all(one.label for result in run.results for one in result.assessments)
         assert run.path
-        written = (run.path / "report.html").read_text()
-        assert written == rendered(run.path)
+        assert written(run.path) == rendered(run.path)
 
 
 def test_a_draft_of_the_results_and_requests_is_the_page(
@@ -147,3 +154,72 @@ def _request(n: int) -> Request:
         max_tokens=10,
         task=ExtractTask(text="It is old.", sentences=((0, 10),)),
     )
+
+
+def _is_kept(folder: Path, again: Callable[[], object]) -> bool:
+    """Whether the page is the same file after another command."""
+    before = (folder / "report.html").stat()
+    again()
+    after = (folder / "report.html").stat()
+    return (before.st_ino, before.st_mtime_ns) == (after.st_ino, after.st_mtime_ns)
+
+
+def test_the_same_command_again_keeps_the_page_until_something_is_another(
+    start_server: StartServer, tmp_path: Path
+) -> None:
+    folder = tmp_path / "run"
+    options = ce.RunOptions(cache=tmp_path / "cache")
+    of_all = judge(start_server)
+
+    def score(number: int = len(SAMPLES)) -> None:
+        asked = SAMPLES[:number]
+        ce.score(asked, judges=of_all, metrics="faithfulness", options=options, out=folder)
+
+    score()
+    assert _is_kept(folder, score)
+    assert not _is_kept(folder, lambda: score(9))
+    assert not _is_kept(folder, score)
+    page_before = written(folder)
+
+    (folder / "report.html").unlink()
+    score()
+    assert written(folder) == page_before == rendered(folder)
+
+    (folder / "report.html").write_text("cut off")
+    score()
+    assert written(folder) == page_before
+
+    next(iter(ce.annotate(folder, n=5))).label("supported")
+    assert not _is_kept(folder, score)
+    assert written(folder) == rendered(folder) != page_before
+    assert _is_kept(folder, score)
+
+    folder = folder.rename(tmp_path / "other")
+    assert not _is_kept(folder, score)
+    assert written(folder) == rendered(folder)
+
+
+@pytest.mark.parametrize("caught_up", [0, 200])
+@pytest.mark.parametrize("begun", [3, 11])
+def test_the_page_of_a_resumed_run_has_what_was_there_before(
+    monkeypatch: pytest.MonkeyPatch,
+    start_server: StartServer,
+    tmp_path: Path,
+    begun: int,
+    caught_up: int,
+) -> None:
+    monkeypatch.setattr("claimeval.api.jobs.CAUGHT_UP", caught_up)
+    options = ce.RunOptions(cache=tmp_path / "cache", concurrency=1)
+    of_all = judge(start_server)
+    for number in (begun, len(SAMPLES)):
+        ce.score(
+            SAMPLES[:number],
+            judges=of_all,
+            metrics="faithfulness",
+            options=options,
+            out=tmp_path / "run",
+        )
+    assert written(tmp_path / "run") == rendered(tmp_path / "run")
+    alone = tmp_path / "alone" / "run"
+    ce.score(SAMPLES, judges=of_all, metrics="faithfulness", options=options, out=alone)
+    assert written(tmp_path / "run") == written(alone)
