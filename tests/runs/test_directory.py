@@ -83,8 +83,9 @@ def test_nothing_is_written_through_a_link_in_the_run_directory(tmp_path: Path, 
     run = tmp_path / "run"
     ce.score(samples()[:1], judges="local:lexical", metrics="faithfulness", out=run)
     (run / name).symlink_to(tmp_path / "victim")
+    # Two samples: the page of the same one would be kept.
     with pytest.raises(UsageError, match=f"{name} is a link"):
-        ce.score(samples()[:1], judges="local:lexical", metrics="faithfulness", out=run)
+        ce.score(samples()[:2], judges="local:lexical", metrics="faithfulness", out=run)
     assert (tmp_path / "victim").read_text() == "precious"
 
 
