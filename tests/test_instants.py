@@ -72,7 +72,9 @@ def server() -> Iterator[ProcessHandle]:
 def ended(folder: Path) -> Ended:
     with Store(folder / "store") as store:
         keys = sorted(row.key for row in store)
-    assert (folder / "run" / "report.html").read_bytes().rstrip().endswith(b"</html>")
+    *_, end, made_of = (folder / "run" / "report.html").read_bytes().splitlines()
+    assert end == b"</html>"
+    assert made_of.startswith(b"<!--made of ")
     return Ended([CREATED.sub(b"", untimed(folder / "run" / name)) for name in FILES], keys)
 
 

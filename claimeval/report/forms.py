@@ -167,7 +167,7 @@ def _made_of(run: Path) -> str:
             digest.update(hashlib.sha256(os.fsencode(path.relative_to(run))).digest())
             with path.open("rb") as file:
                 digest.update(hashlib.file_digest(file, "sha256").digest())
-    return f"\n<!--made of {digest.hexdigest()}-->\n"
+    return f"<!--made of {digest.hexdigest()}-->\n"
 
 
 def _put(out: Path, render: Callable[[TextIO], object], drawn: Mapping[str, Picture]) -> None:

@@ -57,9 +57,9 @@ def rendered(folder: Path) -> str:
 
 def written(folder: Path) -> str:
     """The page of a run directory, without its last line, which says what it is made of."""
-    text, _, made_of = (folder / "report.html").read_text().removesuffix("\n").rpartition("\n")
+    *lines, made_of = (folder / "report.html").read_text().splitlines(keepends=True)
     assert made_of.startswith("<!--made of ")
-    return text
+    return "".join(lines)
 
 
 RUNS: dict[str, dict[str, object]] = {
