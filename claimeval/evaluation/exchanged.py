@@ -28,7 +28,8 @@ FOUND_SHARE = 0.25
 """Share of these claims that has to be in texts of others. After an exchange it is a third and
 more, also of claims that are short and reworded; of claims that a model invents it is 0 to 5%."""
 LEAST_FOUND = 3
-"""Number of claims found elsewhere below which a chance resemblance is more likely."""
+"""Number of claims found elsewhere below which a chance resemblance is more likely, unless two
+samples have each other's claims: two replies of twenty with one claim each."""
 NAMED_SHARE = 0.1
 """Share of all claims from which those count as exchanged that have most of their words in their
 own texts, and the others in those of one other question alone: “The capital of Spain is Madrid.”
@@ -200,10 +201,10 @@ class ExchangeCheck:
         named = partial.named
         elsewhere = self._strays.share(len(strays.found), self._claims)
         elsewhere += self._partial.share(len(named), self._claims)
-        if self._are_exchanged(len(strays.found)):
+        if self._are_exchanged(strays):
             self._stop(strays, strays.found)
         # Under the texts of another row of a table, answers of one form share all but their names.
-        if len(named) >= LEAST_FOUND and elsewhere >= NAMED_SHARE:
+        if partial.are_enough(named) and elsewhere >= NAMED_SHARE:
             self._stop(partial, named)
 
     @property
@@ -219,13 +220,14 @@ class ExchangeCheck:
             return self._texts < self._samples
         return rarest <= max(_RARE_TEXTS, _RARE * self._texts)
 
-    def _are_exchanged(self, found: int) -> bool:
-        """Return whether so many of the claims that are in none of their texts are in others'."""
+    def _are_exchanged(self, search: _ElsewhereSearch) -> bool:
+        """Return whether enough of the claims that are in none of their texts are in others'."""
         strays = self._strays
         many_claims = strays.count >= STRAY_SHARE * self._claims
         if not many_claims and not self._many_samples:
             return False
-        return found >= max(LEAST_FOUND, FOUND_SHARE * len(strays.kept))
+        are_many = len(search.found) >= FOUND_SHARE * len(strays.kept)
+        return are_many and search.are_enough(search.found)
 
     def _stop(self, search: _ElsewhereSearch, found: Mapping[int, str]) -> NoReturn:
         first = min(found)
@@ -265,6 +267,14 @@ class _ElsewhereSearch:
             for number, sample in self.found.items()
             if len(self._holders[number]) == 1
         }
+
+    def are_enough(self, found: Mapping[int, str]) -> bool:
+        """Return whether claims that were found elsewhere are no chance resemblance: they are
+        several, or two samples have each other's."""
+        if len(found) >= LEAST_FOUND:
+            return True
+        moves = {(self.strays[number].sample, sample) for number, sample in found.items()}
+        return any((sample, other) in moves for other, sample in moves)
 
     def add(self, result: SampleResult) -> None:
         """Look at another sample."""

@@ -118,6 +118,23 @@ def test_a_tenth_of_the_replies_is_enough_though_they_have_fewer_claims() -> Non
         check.check(found)
 
 
+@pytest.mark.parametrize("count", [2, 5, 20])
+def test_two_replies_of_one_claim_that_have_each_others_ids_are_enough(count: int) -> None:
+    answers = texts(count)
+    claims = [of[:1] for of in split(answers)]
+    checked(results(answers, claims))
+    swapped = [claims[1], claims[0], *claims[2:]]
+    with pytest.raises(StoppedEarly, match="2 of"):
+        checked(results(answers, swapped))
+
+
+def test_two_claims_of_other_texts_are_chance_where_the_others_are_in_place() -> None:
+    """Sample 1 repeats a claim of sample 2, and sample 3 one of sample 4."""
+    answers = texts(10)
+    claims = [of[:1] for of in split(answers)]
+    checked(results(answers, [claims[0], claims[2], claims[2], claims[4], *claims[4:]]))
+
+
 def test_claims_that_a_model_invents_or_words_otherwise_are_no_exchange() -> None:
     answers = texts(40)
     invented = [
