@@ -19,7 +19,7 @@ counts, and the caller can state that they are none.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from functools import lru_cache
 from itertools import chain
 from typing import NamedTuple
@@ -138,7 +138,12 @@ def _decide(
     unexplained = 0
     for other in (*others, "rank"):
         evidence = _compare(samples, chosen, other)
-        is_first = _first_is_right(evidence, marked, is_certain=possible[chosen])
+        is_first = _first_is_right(
+            evidence,
+            marked,
+            is_certain=possible[chosen],
+            is_other_certain=possible.get(other, False),
+        )
         if is_first is None and ask:
             raise UsageError(
                 f"the numbers of the citations can be {IN_WORDS[chosen]} or {IN_WORDS[other]},"
@@ -300,27 +305,38 @@ def _readings(sample: Sample, numbers: frozenset[str]) -> list[tuple[Numbering, 
     another context; each with whether it needs no further evidence."""
     contexts = sample.contexts or ()
     found: list[tuple[Numbering, bool]] = []
-    numbered: tuple[tuple[Numbering, Callable[[Sequence[Document]], Numbers | None]], ...] = (
-        ("printed", printed_numbers),
-        ("id", id_numbers),
-    )
-    for numbering, read in numbered:
-        known = read(contexts)
-        # A printed `[1]` before the first context reads as its rank does, and needs no decision.
-        if known and any(
-            number in known.ranks and known.ranks[number] != int(number) for number in numbers
-        ):
-            found.append((numbering, known.is_certain))
+    printed = printed_numbers(contexts)
+    ids = id_numbers(contexts)
+    is_id = _differs_from_rank(ids, numbers)
+    # A printed `[1]` before the first context reads as its rank does, and needs no decision, unless
+    # another context has the id 1: its place in a list that was ranked again, say.
+    is_shown = bool(is_id and printed and printed.is_certain)
+    if printed and (is_shown or _differs_from_rank(printed, numbers)):
+        found.append(("printed", printed.is_certain))
+    if ids and is_id:
+        found.append(("id", ids.is_certain))
     if "0" in numbers:
         found.append(("zero", True))
     return found
 
 
-def _first_is_right(evidence: _ReadingCounts, marked: int, *, is_certain: bool) -> bool | None:
+def _differs_from_rank(known: Numbers | None, numbers: frozenset[str]) -> bool:
+    """Return whether some of the numbers of an answer is that of another context than of its
+    rank."""
+    ranks = known.ranks if known else {}
+    return any(number in ranks and ranks[number] != int(number) for number in numbers)
+
+
+def _first_is_right(
+    evidence: _ReadingCounts, marked: int, *, is_certain: bool, is_other_certain: bool
+) -> bool | None:
     """Return whether the first of two readings is right; None if nothing tells."""
     first, second = evidence.explained
-    if not evidence.differ or (first == second == 0 and is_certain):
+    if not evidence.differ:
         return True
+    if first == second == 0 and is_certain:
+        # Printed numbers go before ids that are numbers, unless words tell otherwise.
+        return not (is_other_certain and _preferred(evidence.closer) is False)
     is_common = max(first, second) >= FEW * marked
     is_one_sided = min(first, second) == 0 or mcnemar_exact(first, second) < CHANCE
     # A made-up `[0]` in a thousand answers is not common, and shared words decide then.

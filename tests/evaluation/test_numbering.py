@@ -152,6 +152,28 @@ def test_the_words_of_many_answers_tell_ids_from_ranks(
     assert find_numbering([sample(first, second, ids=ids)] * 6).numbering == numbering
 
 
+def test_printed_numbers_that_are_ranks_go_before_ids_of_a_list_that_was_ranked_again() -> None:
+    """The ids are the places of the first ranking, and the model saw `[1]` to `[3]`."""
+    texts = printed(FORMS["brackets"], (1, 2, 3))
+    shown = [sample(1, 2, texts=texts, ids=("2", "3", "1"), name=str(n)) for n in range(8)]
+    found = find_numbering(shown)
+    assert (found.numbering, found.note) == (
+        "printed",
+        "the numbers of citations are the numbers that are printed before the contexts"
+        " (8 answers with numbers)",
+    )
+    assert shares(shown) == [RIGHT] * 8
+
+
+def test_words_tell_ids_from_printed_numbers_that_are_both_numbers() -> None:
+    texts = printed(FORMS["brackets"], (1, 2, 3))
+    cited = [sample(2, 3, texts=texts, ids=("2", "3", "1"), name=str(n)) for n in range(8)]
+    assert find_numbering(cited).numbering == "id"
+    assert shares(cited) == [RIGHT] * 8
+    # One answer may be wrong, and its printed numbers are what the model saw.
+    assert find_numbering(cited[:1]).numbering == "printed"
+
+
 def test_what_fits_two_readings_is_asked_and_can_be_said() -> None:
     cited = sample(3, 1, ids=("doc_3", "doc_1", "doc_2"))
     with pytest.raises(UsageError, match="numbering=id, or --field numbering=rank") as refusal:
