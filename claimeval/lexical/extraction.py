@@ -25,10 +25,10 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from claimeval.lexical import content_words as words
+from claimeval.lexical import unspaced
 from claimeval.lexical.citations import masked
 from claimeval.lexical.claims import SentenceKind, sentence_kinds
 from claimeval.lexical.sentences import untagged
-from claimeval.lexical.support import unspaced
 from claimeval.lexical.words import is_unspaced_script
 
 if TYPE_CHECKING:

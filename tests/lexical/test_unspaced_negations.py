@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from claimeval.lexical.extraction import claim_words
 from claimeval.lexical.support import label, prepare, score_claim
-from claimeval.lexical.support.unspaced import one_sided
+from claimeval.lexical.unspaced import one_sided
 
 
 def rows(name: str) -> list[list[str]]:

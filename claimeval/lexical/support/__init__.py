@@ -18,8 +18,8 @@ from operator import mul
 from typing import Literal, NamedTuple
 
 from claimeval.lexical import content_words as words
+from claimeval.lexical import unspaced
 from claimeval.lexical.citations import without
-from claimeval.lexical.support import unspaced
 from claimeval.lexical.support.features import (
     FEATURES,
     ClaimFeatures,
