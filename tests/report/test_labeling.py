@@ -11,10 +11,10 @@ import subprocess
 import sys
 import threading
 from base64 import b64decode
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 from zlib import decompress
 
 import pytest
@@ -259,12 +259,45 @@ def test_without_a_name_nothing_can_be_written(tmp_path: Path) -> None:
 
 
 SERVE = """
+import os
 import sys
+from pathlib import Path
 from claimeval.report.viewer import Viewer
-with Viewer(sys.argv[1], label_as="ada") as server:
-    print(server.server_port, flush=True)
-    server.serve_forever()
-""".replace("sys.argv[1]", "__import__('pathlib').Path(sys.argv[1])")
+
+for _ in sys.stdin:
+    child = os.fork()
+    if not child:
+        with Viewer(Path(sys.argv[1]), label_as="ada") as server:
+            print(os.getpid(), server.server_port, flush=True)
+            server.serve_forever()
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+"""
+"""Serves in a process of its own for each line that it reads; all of them import once."""
+
+
+def killed_servers(folder: Path) -> Iterator[tuple[Desk, Callable[[], None]]]:
+    """Start 20 servers one after the other, each of which is killed a little later than the one
+    before; yield its desk, and what waits for its end."""
+    with subprocess.Popen(
+        [sys.executable, "-c", SERVE, str(folder)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as driver:
+        assert driver.stdin
+        assert driver.stdout
+        for turn in range(20):
+            print(file=driver.stdin, flush=True)
+            process, port = map(int, driver.stdout.readline().split())
+            served = Desk(type("Port", (), {"server_port": port})(), folder)
+            killer = threading.Timer(0.02 + 0.011 * turn, os.kill, (process, signal.SIGKILL))
+            killer.start()
+
+            def wait(killer: threading.Timer = killer, answers: IO[str] = driver.stdout) -> None:
+                killer.join()
+                assert int(answers.readline()) == -signal.SIGKILL
+
+            yield served, wait
 
 
 @pytest.mark.slow
@@ -277,15 +310,7 @@ def test_a_label_that_was_answered_outlives_a_kill_while_a_terminal_labels_too(
     beside = ce.annotate(run, n=30, annotator="ben")
     answered: dict[str, str] = {}
     words = ("supported", "not_found", "unsure")
-    for turn in range(20):
-        process = subprocess.Popen(
-            [sys.executable, "-c", SERVE, str(tmp_path)], stdout=subprocess.PIPE, text=True
-        )
-        assert process.stdout
-        port = int(process.stdout.readline())
-        desk = Desk(type("Port", (), {"server_port": port})(), tmp_path)
-        killer = threading.Timer(0.02 + 0.011 * turn, os.kill, (process.pid, signal.SIGKILL))
-        killer.start()
+    for turn, (desk, wait) in enumerate(killed_servers(tmp_path)):
         for number in range(10_000):
             sample = f"t{number % 30}"
             word = words[(turn + number // 30) % 3]
@@ -298,9 +323,7 @@ def test_a_label_that_was_answered_outlives_a_kill_while_a_terminal_labels_too(
             if number % 5 == 0:
                 next(item for item in beside.turns if item.key[0] == sample).label(word)
                 answered[f"ben t{number % 30}"] = word
-        killer.join()
-        process.wait()
-        process.stdout.close()
+        wait()
         found = ce.annotate(run, annotator="ada").labels
         lost = {
             sample: word

@@ -4,11 +4,6 @@ labels that were drawn."""
 from __future__ import annotations
 
 import http.client
-import os
-import signal
-import subprocess
-import sys
-import threading
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +14,7 @@ from claimeval.report.viewer import Viewer
 from tests.command_line import call
 from tests.report.conftest import Browser
 from tests.report.runs import make
-from tests.report.test_labeling import SAMPLES, SERVE, Desk, desk
+from tests.report.test_labeling import SAMPLES, Desk, desk, killed_servers
 
 __all__ = ["desk"]
 
@@ -136,15 +131,7 @@ def test_no_label_is_lost_when_the_server_is_killed(tmp_path: Path) -> None:
     ce.annotate(tmp_path / "one", n=30)
     answered: dict[str, str] = {}
     words = ("supported", "not_found", "unsure")
-    for turn in range(20):
-        process = subprocess.Popen(
-            [sys.executable, "-c", SERVE, str(tmp_path)], stdout=subprocess.PIPE, text=True
-        )
-        assert process.stdout
-        port = int(process.stdout.readline())
-        served = Desk(type("Port", (), {"server_port": port})(), tmp_path)
-        killer = threading.Timer(0.02 + 0.011 * turn, os.kill, (process.pid, signal.SIGKILL))
-        killer.start()
+    for turn, (served, wait) in enumerate(killed_servers(tmp_path)):
         sample = ""
         for number in range(10_000):
             sample = f"t{number % 30}"
@@ -155,9 +142,7 @@ def test_no_label_is_lost_when_the_server_is_killed(tmp_path: Path) -> None:
                 break
             assert status == 200, body
             answered[sample] = word
-        killer.join()
-        process.wait()
-        process.stdout.close()
+        wait()
         found = {str(row["id"]): str(row["label"]) for row in served.labels()}
         lost = {one for one, word in answered.items() if found.get(one) != word}
         # the label that was on its way when the server died may be on disk without an answer
