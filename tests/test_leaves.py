@@ -198,7 +198,7 @@ def test_the_command_that_needs_a_leaf_names_it(leaf: str, whole: Copy, tmp_path
 def _copy(folder: Path, judge: str, *deleted: str) -> Iterator[Copy]:
     """Copy the package as far as commands need it, with what is compiled, and delete some of its
     files."""
-    unread = shutil.ignore_patterns("*-pytest-*.pyc", "assets")
+    unread = shutil.ignore_patterns("*-pytest-*.pyc", "*.pyc.*", "assets")
     shutil.copytree(ROOT / "claimeval", folder / "claimeval", ignore=unread)
     assets = "claimeval/report/assets"
     (folder / assets).symlink_to(ROOT / assets)
