@@ -31,9 +31,10 @@ from tests.conftest import StartServer
 QUESTION: Any = [{"role": "user", "content": "Is it grounded?"}]
 KEY = "sk-CANARY"
 PATIENCE = 20.0
-TIMEOUTS = {"hang": 0.2}
-WALLS = {"drip": 0.3}
-"""Seconds until the SDK's own timeout, and until ours, for the faults that take for ever."""
+TIMEOUTS = {"hang": 1.0}
+WALLS = {"drip": 1.0}
+"""Seconds until the SDK's own timeout, and until ours, for the faults that take for ever: more than
+a connection takes on a machine with ten processes a core."""
 
 Outcome = Any
 """What the SDK returned, or the error it raised."""
