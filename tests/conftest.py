@@ -11,7 +11,7 @@ import os
 import socket
 import sys
 from collections.abc import Callable, Generator, Iterator
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -169,8 +169,22 @@ def _no_file_holds_a_key(tmp_path_factory: pytest.TempPathFactory) -> Iterator[N
 
 @pytest.fixture(autouse=True, scope="session")
 def _no_store_of_the_user(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """A claimeval home and cache for what fixtures of many tests do; each test has its own
-    (`_sealed`)."""
+    """A claimeval home and cache for what fixtures of all modules do."""
+    with _home(tmp_path_factory):
+        yield
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _no_store_of_other_modules(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """The same for what fixtures of a module do, which else would find the replies of the modules
+    before it; each test has its own (`_sealed`)."""
+    with _home(tmp_path_factory):
+        yield
+
+
+@contextmanager
+def _home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Set a new claimeval home and cache."""
     home = tmp_path_factory.mktemp("home")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CLAIMEVAL_HOME", str(home))
