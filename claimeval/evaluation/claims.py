@@ -303,6 +303,7 @@ class ClaimsJob(QuestionJob):
         """
         prompt = self.prompt(of, against)
         alternatives = sample.alternatives(against)
+        brackets_cite = self.numbered(sample).brackets_cite
         record = self.record(of, against)
 
         def concerns(judge: Judge, _: Claim) -> bool:
@@ -320,7 +321,7 @@ class ClaimsJob(QuestionJob):
                 prompt,
                 judge,
                 claims,
-                assess.ShownDocuments(shown, alternatives),
+                assess.ShownDocuments(shown, alternatives, brackets_cite),
                 sample.full_question,
             ),
             read=lambda completion, request, _: assess.read(
@@ -628,7 +629,15 @@ async def extract_text(
 
     def request_for(window: extract.TextWindow | None = None) -> Request:
         """Return the request for the claims of a window."""
-        return extract.ask(prompt, extractor, part, text, sample.full_question, window)
+        return extract.ask(
+            prompt,
+            extractor,
+            part,
+            text,
+            sample.full_question,
+            window,
+            brackets_cite=sample.brackets_cite,
+        )
 
     def ask(
         request: Request, window: extract.TextWindow | str = ""
@@ -858,7 +867,8 @@ def with_numbering(
     """
     has_metrics = any(derived(name).cites for name in job.derived)
     if not has_metrics and not job.panel.per_document:
-        return job
+        # Brackets that cite nothing are words of claims, which judges by words compare.
+        return replace(job, numbering=given) if given == "none" else job
     found = find_numbering(samples, given, ask=ask and has_metrics)
     # Without metrics of citations, no number of the run depends on whether brackets cite.
     notes = (found.note, found.doubt if has_metrics else None)

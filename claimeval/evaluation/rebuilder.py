@@ -76,7 +76,7 @@ class Rebuilder:
         alternatives = call.evidence is not None and result.sample.alternatives(call.evidence.part)
         if judge.asks:
             return self._of_checker(call, judge, prompt, assessed, documents, question)
-        shown = assess.ShownDocuments(documents, alternatives)
+        shown = assess.ShownDocuments(documents, alternatives, result.sample.brackets_cite)
         self._asked[about] = assess.ask(prompt, judge, assessed, shown, question)
         return self._sent(self._asked[about], call)
 
@@ -131,7 +131,15 @@ class Rebuilder:
             if window is not None and window.end > len(sentences(text)):
                 continue
             question = result.sample.full_question
-            asked = extract.ask(prompt, judge, call.part, text, question, window)
+            asked = extract.ask(
+                prompt,
+                judge,
+                call.part,
+                text,
+                question,
+                window,
+                brackets_cite=result.sample.brackets_cite,
+            )
             sent = self._sent(asked, call)
             if sent.key == call.key:
                 return sent

@@ -205,6 +205,8 @@ class ShownDocuments(NamedTuple):
     documents: Sequence[Document]
     alternatives: bool = False
     """Whether the documents are alternatives, so that support by one of them is enough."""
+    brackets_cite: bool = True
+    """Whether numbers in the brackets of claims are citations, for engines that compare words."""
 
 
 def ask(
@@ -255,6 +257,7 @@ def ask(
             documents=tuple(evidence.documents),
             scale=_scale(prompt),
             alternatives=evidence.alternatives,
+            brackets_cite=evidence.brackets_cite,
         ),
     )
 

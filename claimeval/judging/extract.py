@@ -108,6 +108,8 @@ def ask(
     text: str,
     question: str,
     window: TextWindow | None = None,
+    *,
+    brackets_cite: bool = True,
 ) -> Request:
     """Return the request for the claims of a text, or of some of its sentences.
 
@@ -118,6 +120,7 @@ def ask(
         text: The text.
         question: The question of the sample.
         window: The sentences to show, which keep their numbers. Default: all.
+        brackets_cite: Whether numbers in brackets are citations, for engines that go by rules.
     """
     spans = tuple(split_sentences(text))
     variables: dict[str, Value] | None = None
@@ -138,7 +141,7 @@ def ask(
         judge,
         variables,
         _WITHOUT_QUOTE if prompt.parameters.get("quotes") == "no" else usual,
-        task=ExtractTask(text=text, sentences=spans),
+        task=ExtractTask(text=text, sentences=spans, brackets_cite=brackets_cite),
     )
 
 

@@ -778,6 +778,30 @@ def without(text: str) -> str:
     return bare(text).text
 
 
+_ROUND_BRACKETS = str.maketrans("[［【〔〖{]］】〕〗}", "(((((())))))")
+
+
+def numbers_as_words(text: str) -> str:
+    """Return a text with round brackets around numbers that are all a pair of other brackets has,
+    so that they are words of it and no citations. Every character keeps its place.
+
+    >>> numbers_as_words("Press [1] at the point [2, 3], as said in [doc_1].")
+    'Press (1) at the point (2, 3), as said in [doc_1].'
+    """
+    return _pattern(_BARE_NUMBERS).sub(lambda mark: mark[0].translate(_ROUND_BRACKETS), text)
+
+
+def as_written(claim: str, text: str) -> str:
+    """Return a claim from `numbers_as_words(text)` with the brackets that the text has.
+
+    >>> as_written("Press (1) now.", "Press [1] now.")
+    'Press [1] now.'
+    """
+    for mark in _pattern(_BARE_NUMBERS).finditer(text):
+        claim = claim.replace(mark[0].translate(_ROUND_BRACKETS), mark[0], 1)
+    return claim
+
+
 def without_names(text: str, known: Collection[str]) -> str:
     """Return `text` without its citations and without brackets that hold the name of a known
     document, in the form of `name_key`."""

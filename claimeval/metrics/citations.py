@@ -120,7 +120,7 @@ def of(sample: Sample, spans: Sequence[Span] | None = None) -> list[Citation]:
     lowest = min([1, *map(int, numbers)])
     found = marks(answer, ranks, highest, shown(sample), first=lowest)
     absent = absent_sources(answer, ranks)
-    if sample.numbering == "none" and not sources:
+    if not sample.brackets_cite:
         found = tuple([mark for mark in found if not is_number(answer, mark, absent)])
     if not found:
         return []

@@ -457,6 +457,12 @@ class Sample(Record):
         return tuple(first.values())
 
     @property
+    def brackets_cite(self) -> bool:
+        """Whether numbers that are all a pair of brackets has are citations. They are unless the
+        user says that they are not, and the sample does not say what they stand for."""
+        return self.numbering != "none" or bool(self.sources)
+
+    @property
     def full_question(self) -> str:
         """The question as judges read it: after the earlier turns of its conversation, without
         system messages."""

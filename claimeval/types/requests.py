@@ -437,17 +437,24 @@ class Message:
     content: str
 
 
+_WORDS_IN_BRACKETS = "numbers in brackets are words"
+
+
 @dataclass(frozen=True)
 class ExtractTask:
     """Extraction request for engines that are not language models."""
 
     text: str
     sentences: tuple[tuple[int, int], ...]
+    brackets_cite: bool = True
+    """Whether numbers in brackets are citations, and no words of the text."""
 
     @property
     def texts(self) -> Iterator[str]:
         """Return the texts that the reply depends on."""
-        return iter((self.text,))
+        yield self.text
+        if not self.brackets_cite:
+            yield _WORDS_IN_BRACKETS
 
     @property
     def frames(self) -> int:
@@ -467,10 +474,14 @@ class AssessTask:
     alternatives: bool = False
     """Whether one document that supports a claim is enough, as with alternative reference
     answers."""
+    brackets_cite: bool = True
+    """Whether numbers in brackets are citations, and no words of the claims."""
 
     @property
     def texts(self) -> Iterator[str]:
         """Return the texts that the reply depends on."""
+        if not self.brackets_cite:
+            yield _WORDS_IN_BRACKETS
         yield f"{len(self.claims)} {self.alternatives} {'/'.join(self.scale.offered)}"
         yield from self.scale.meanings
         yield from [claim.text for claim in self.claims]

@@ -334,7 +334,7 @@ def test_numbers_that_the_data_or_the_answer_explain_cite_whatever_is_stated() -
     assert [citation.cited for citation in of(given)] == [((3,),)]
 
 
-def test_answers_whose_brackets_cite_nothing_have_no_citations_and_keep_their_claims() -> None:
+def test_answers_whose_brackets_cite_nothing_have_no_citations_and_these_in_claims() -> None:
     spoken = Sample(
         id="1", question="?", answer=f"Press [1] to speak. {TOWER}.", contexts=list(TEXTS)
     )
@@ -345,9 +345,25 @@ def test_answers_whose_brackets_cite_nothing_have_no_citations_and_keep_their_cl
     score = after.results[0]["citation_precision"]
     assert (score.value, score.because) == (None, "no_citations")
     texts = [[claim.text for claim in run.results[0].claims] for run in (before, after)]
-    assert texts[0] == texts[1]
+    assert texts == [["Press to speak.", f"{TOWER}."], ["Press [1] to speak.", f"{TOWER}."]]
     assert after.manifest.settings["numbering"] == "none"
     assert "numbering" not in before.manifest.settings
+
+
+@pytest.mark.filterwarnings("ignore::claimeval.NoteWarning")
+@pytest.mark.parametrize(("number", "label"), [(1, "supported"), (7, "not_found")])
+def test_numbers_in_brackets_that_cite_nothing_are_compared(number: int, label: str) -> None:
+    said = Sample(
+        id="1",
+        question="Who repairs the scanner?",
+        answer=f"Press key [{number}] to speak with the workshop of the museum.",
+        contexts=["Press key [1] to speak with the workshop of the museum."],
+    )
+    labels: list[str | None] = []
+    for mapping in ({"numbering": "none"}, None):
+        run = ce.score([said], judges="local:lexical", metrics="faithfulness", mapping=mapping)
+        labels += [assessment.label for assessment in run.results[0].assessments]
+    assert labels == [label, "supported"]
 
 
 @pytest.mark.filterwarnings("ignore::claimeval.NoteWarning")

@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from claimeval.judging.prompts import quoted
 from claimeval.judging.replies import ExtractedClaim
-from claimeval.lexical.citations import name_key, without_names
+from claimeval.lexical.citations import as_written, name_key, numbers_as_words, without_names
 from claimeval.lexical.claims import split_claims
 from claimeval.providers import Backend, Keep, Provider
 from claimeval.types.chat_format import SURROGATE, read_chat, write_chat
 from claimeval.types.errors import UsageError, missing_part, unknown_name
-from claimeval.types.records import Claim, Document
+from claimeval.types.records import Document
 from claimeval.types.requests import (
     AssessTask,
     CallError,
@@ -144,7 +144,7 @@ def answer_by_words(request: Request) -> Completion:
     task = _task(request)
     if isinstance(task, ExtractTask):
         return computed(write_claims(claims_by_rule(task), request), request)
-    answers = _best([_by_words(task.claims, documents) for documents in _evidence_sets(task)])
+    answers = _best([_by_words(task, documents) for documents in _evidence_sets(task)])
     return computed(write_verdicts(task, request, answers), request)
 
 
@@ -235,14 +235,13 @@ def completed(
 
 def claims_by_rule(task: ExtractTask) -> list[ExtractedClaim]:
     """Return the claims of a text, split by rules."""
-    return [
-        ExtractedClaim(
-            claim.text,
-            tuple(i + 1 for i in claim.sentences),
-            task.text[claim.start : claim.end],
-        )
-        for claim in split_claims(task.text)
-    ]
+    text = task.text if task.brackets_cite else numbers_as_words(task.text)
+    claims: list[ExtractedClaim] = []
+    for claim in split_claims(text):
+        quote = task.text[claim.start : claim.end]
+        words = claim.text if task.brackets_cite else as_written(claim.text, quote)
+        claims.append(ExtractedClaim(words, tuple(i + 1 for i in claim.sentences), quote))
+    return claims
 
 
 def write_claims(claims: Sequence[ExtractedClaim], request: Request) -> str:
@@ -319,14 +318,19 @@ def _best(alternatives: Sequence[Sequence[EngineAnswer]]) -> list[EngineAnswer]:
     ]
 
 
-def _by_words(claims: Sequence[Claim], documents: Sequence[Document]) -> list[EngineAnswer]:
-    evidence = _evidence(tuple(document.text for document in documents))
+def _by_words(task: AssessTask, documents: Sequence[Document]) -> list[EngineAnswer]:
+    texts = [document.text for document in documents]
+    claims = [claim.text for claim in task.claims]
+    if not task.brackets_cite:
+        texts = list(map(numbers_as_words, texts))
+        claims = list(map(numbers_as_words, claims))
+    evidence = _evidence(tuple(texts))
     known = frozenset(
         name_key(name) for each in documents for name in (each.id, each.title) if name
     )
     lexical = _lexical_support()
     scores: list[SupportScore] = [
-        lexical.score_claim(without_names(claim.text, known), evidence) for claim in claims
+        lexical.score_claim(without_names(claim, known), evidence) for claim in claims
     ]
     return [
         EngineAnswer(
