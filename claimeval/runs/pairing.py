@@ -141,6 +141,11 @@ class Asked(NamedTuple):
         counts = Counter(self.questions.values())
         return {asked: name for name, asked in self.questions.items() if counts[asked] == 1}
 
+    @property
+    def asks(self) -> bool:
+        """Whether any sample has a question."""
+        return any(asked != NO_QUESTION for asked in self.questions.values())
+
     def renamed(self, other: Asked) -> int:
         """Return how many questions both runs ask once, each under an id that the other run does
         not have."""
@@ -314,8 +319,9 @@ def paired_by(a: Asked, b: Asked) -> PairedBy:
     # “Summarize the document.”, asked of all documents, tells none from another.
     by_question = in_both.total() if len(in_both) > 1 else len(in_both)
     if a.numbers_own_rows(b):
-        # Without a question in common, numbers are all there is.
-        return "question" if by_question or not shared else "row"
+        # Where nothing is asked, numbers are all there is. Questions of which none is in both are
+        # of other data, and rows with the same number have nothing to do with each other.
+        return "question" if by_question or not shared or (a.asks and b.asks) else "row"
     smaller = min(len(a.questions), len(b.questions))
     if len(shared) < MOST * smaller:
         return "question" if by_question > len(shared) else "id"

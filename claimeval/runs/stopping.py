@@ -340,16 +340,25 @@ class Gating(NamedTuple):
         )
 
     def watch(self, items: Iterable[Any]) -> Watch | None:
-        """Return what tests the gates while the run goes on; None if it goes to its end."""
+        """Return what tests the gates while the run goes on; None if it goes to its end.
+
+        Raises:
+            UsageError: Under half of the smaller run can be paired with the baseline.
+        """
         if self.confidence is None:
+            self._paired(items)  # what cannot be compared is said before the first call
             return None
         ordered = order(items, self.cluster)
-        baseline = self.baseline
-        if baseline:
-            samples = map(sample_of, ordered.items)
-            questions = {sample.id: question_of(sample) for sample in samples}
-            baseline = baseline.paired(Asked(questions, self.data))
+        baseline = self._paired(ordered.items)
         return Watch(self.gates, self.limits, ordered, self.confidence, baseline)
+
+    def _paired(self, items: Iterable[Any]) -> Baseline | None:
+        """Return the values of the baseline by the ids of the items."""
+        if self.baseline is None:
+            return None
+        samples = map(sample_of, items)
+        questions = {sample.id: question_of(sample) for sample in samples}
+        return self.baseline.paired(Asked(questions, self.data))
 
     def judging(self, watch: Watch | None) -> Callable[[Summary, Iterable[SampleResult]], Summary]:
         """Return what adds the outcome of the gates to the summary of the run."""

@@ -157,6 +157,23 @@ def test_under_half_of_the_smaller_run_is_refused_with_both_counts(tmp_path: Pat
     assert ce.compare(a, half).against(1).shared == 6
 
 
+def test_a_baseline_without_pairs_is_refused_before_the_first_call(tmp_path: Path) -> None:
+    """A run that ends with this error has no summary, and its calls are paid for."""
+    before = run(tmp_path / "a", rows())
+    asked: list[object] = []
+
+    def paid(messages: object) -> str:
+        asked.append(messages)
+        return ""
+
+    judge = ce.Judge.from_callable("paid", paid, model="paid")
+    other = [{**row, "question": f"Who built hall {i}?"} for i, row in enumerate(rows())]
+    gates = ce.Gates(max_drop={"faithfulness": 0.1}, baseline=before)
+    with pytest.raises(UsageError, match="none can be paired"):
+        ce.score(other, judges=judge, metrics=["faithfulness"], gates=gates)
+    assert asked == []
+
+
 def test_a_smaller_run_is_compared_over_its_samples(tmp_path: Path) -> None:
     a = run(tmp_path / "a", rows())
     b = run(tmp_path / "b", shuffled(rows())[:3])
@@ -183,6 +200,16 @@ def test_rows_without_ids_and_questions_are_not_paired_by_question(tmp_path: Pat
     b = run(tmp_path / "b", shuffled(bare))
     assert ce.compare(a, b).paired_by == "row"
     assert "paired by row number" in call("compare", str(a), str(b)).stdout
+
+
+def test_rows_without_ids_of_other_data_are_not_paired_by_their_numbers(tmp_path: Path) -> None:
+    other = [{**row, "question": f"Who built hall {i}?"} for i, row in enumerate(rows())]
+    a = run(tmp_path / "a", rows())
+    b = run(tmp_path / "b", other)
+    with pytest.raises(UsageError, match="of the 12 of a and 12 of b, none can be paired"):
+        ce.compare(a, b)
+    with pytest.raises(UsageError, match="none can be paired"):
+        ce.compare(a, a, b)
 
 
 def test_one_question_of_all_samples_pairs_none_of_them(tmp_path: Path) -> None:
