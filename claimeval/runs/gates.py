@@ -22,6 +22,7 @@ from claimeval.runs.pairing import (
     question_of,
     texts_in,
 )
+from claimeval.statistics.estimates import least_covered
 from claimeval.statistics.formatting import interval, next_to, p_value, percent
 from claimeval.types.clusters import cluster_of
 from claimeval.types.errors import UsageError, unknown_name
@@ -324,6 +325,8 @@ def _drop_in_words(
             beside += f", p {p_value(compared.p)}"
         if ends[0] <= 0 <= ends[1]:
             beside += ", within chance"
+        if covered := least_covered("MetricComparison.difference"):
+            beside += f" (the interval covered as little as {covered:.0f}% in simulations)"
     allowed = f"{gate.limit:g} allowed"
     side = f"more than the {allowed}" if outcome == "failed" else allowed
     if is_bound:

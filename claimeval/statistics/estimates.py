@@ -100,7 +100,7 @@ ESTIMATES: Mapping[str, tuple[str, ...]] = {
     "ExtractionSummary.people": ("share",),
     "Gain.gain": ("difference",),
     "Gain.kappa": ("kappa_difference",),
-    "GateResult": ("mean",),
+    "GateResult": ("mean", "difference"),
     "GraderReport.exact": ("mean",),
     "GraderReport.kappa": ("kappa",),
     "GraderReport.kappa_binary": ("kappa",),

@@ -145,6 +145,7 @@ def test_beyond_chance_a_loss_needs_an_interval_without_0() -> None:
     assert judged(Gates(**gates), worse, before).outcome == "failed"  # type: ignore[arg-type]
     chance = judged(Gates(**gates, beyond_chance=True), worse, before)  # type: ignore[arg-type]
     assert (chance.outcome, "within chance" in chance.says) == ("passed", True)
+    assert chance.says.endswith("(the interval covered as little as 90% in simulations)")
 
 
 @pytest.mark.parametrize(
