@@ -22,6 +22,7 @@ from claimeval.judging.grounding import verbatim
 from claimeval.judging.panel import Panel
 from claimeval.judging.panel.rules import Ballot, cast_ballots, leading, representative
 from claimeval.lexical.citations import without
+from claimeval.runs.directory import load_manifest
 from claimeval.runs.pairing import Asked, folded
 from claimeval.runs.slices import value_of
 from claimeval.statistics.formatting import number_of
@@ -94,7 +95,7 @@ class StrayLabels(Record):
     labels: int = 0
     """All labels that were read."""
     no_sample: int = 0
-    """Labels with the id of no sample of the run."""
+    """Labels with the id or question of no sample of the run."""
     no_item: int = 0
     """Labels of its samples that are about no claim, document or answer that was judged."""
     other_evidence: int = 0
@@ -113,7 +114,7 @@ class StrayLabels(Record):
             return ""
         kinds = []
         if self.no_sample:
-            kinds.append(f"{self.no_sample:,} with the id of no sample of the run")
+            kinds.append(f"{self.no_sample:,} with the id or question of no sample of the run")
         if self.no_item:
             kinds.append(f"{self.no_item:,} about nothing that was judged in their sample")
         if self.other_evidence:
@@ -575,7 +576,8 @@ def _which_evidence(pairs: Collection[tuple[Part, Part]]) -> str:
 
 class LabelPlaces:
     """Finds the samples of a run that human labels are about: those of their ids, unless these ask
-    another question than the label names and the run has that question elsewhere.
+    another question than the label names and the run has that question elsewhere. If ids are row
+    numbers, a label whose question the run does not have is about none of its samples.
 
     So labels of a run whose ids are row numbers are about the same questions in a run over the rows
     in another order. Labels of samples with one question go to them in their order.
@@ -602,13 +604,24 @@ class LabelPlaces:
         if not label.question:
             return label
         question = folded(label.question)
-        if self._questions.get(label.sample) == question or question not in self._samples:
+        if self._questions.get(label.sample) == question:
             return label
         key = label.sample, question
         if key not in self._taken:
             used = sum(asked == question for _, asked in self._taken)
-            samples = self._samples[question]
+            samples = self._samples.get(question, ())
             if used >= len(samples):
-                return label
+                return self._without_question(label)
             self._taken[key] = samples[used]
         return label.model_copy(update={"sample": self._taken[key]})
+
+    def _without_question(self, label: HumanLabel) -> HumanLabel:
+        """Return a label whose question the run does not have, or has for other labels: under its
+        id, if that is a name. The number of a row is that of another question."""
+        if label.sample and self._has_names:
+            return label
+        return label.model_copy(update={"sample": label.question})
+
+    @cached_property
+    def _has_names(self) -> bool:
+        return load_manifest(self._run).data.ids != "made"

@@ -164,7 +164,7 @@ def test_some_labels_that_fit_nothing_are_counted_in_the_first_lines(
     for typed in (("agreement", "--evidence", "contexts"), ("correct",)):
         done = command(typed[0], "a", "--labels", "one.jsonl", *typed[1:])
         beginning = " ".join(" ".join(done.stdout.split("\n")[:5]).split())
-        assert "labels fit nothing: 1 with the id of no sample of the run" in beginning
+        assert "labels fit nothing: 1 with the id or question of no sample of the run" in beginning
 
 
 def test_ratings_of_other_answers_are_an_error_where_they_are_most(
@@ -173,4 +173,4 @@ def test_ratings_of_other_answers_are_an_error_where_they_are_most(
     text = (folder / "ratings.csv").read_text()
     (folder / "others.csv").write_text(text.replace("-", "_"))
     done = command("agreement", "a", "--labels", "others.csv", "--rating", "fluency", exits=2)
-    assert "with the id of no sample of the run" in " ".join(done.stderr.split())
+    assert "with the id or question of no sample of the run" in " ".join(done.stderr.split())

@@ -237,7 +237,7 @@ def test_recorded_replies_become_a_run_that_is_held_to_people(
     other = json.loads(claimeval("agreement", "a", "--labels", labels, "--json").stdout)
     assert (other["items"], other["unmatched"]) == (1, 1)
     assert (
-        "1 of 2 labels fits nothing: 1 with the id of no sample of the run"
+        "1 of 2 labels fits nothing: 1 with the id or question of no sample of the run"
         in claimeval("agreement", "a", "--labels", labels).stdout
     )
 

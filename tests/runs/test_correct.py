@@ -144,7 +144,7 @@ def test_labels_about_nothing_are_counted(run: Path) -> None:
     found = correct(run, None, [*labels("supported"), stray, elsewhere])
     assert (found.labeled, found.unmatched) == (10, 2)
     assert found.strays.words() == (
-        "1 of 12 labels fits nothing: 1 with the id of no sample of the run"
+        "1 of 12 labels fits nothing: 1 with the id or question of no sample of the run"
         " (first: sample 'nobody')"
     )
     with pytest.raises(UsageError, match="none of the labels is about a judged claim"):

@@ -343,6 +343,30 @@ def test_a_label_keeps_its_id_where_its_question_is_nowhere_else(tmp_path: Path)
     assert found == ["q1", "q1", "q0", "q0", "again0", "z", "q0"]
 
 
+def test_labels_of_other_questions_are_of_no_row_with_their_number(tmp_path: Path) -> None:
+    place = LabelPlaces(run(tmp_path / "a", rows(3)))
+    labels = [
+        HumanLabel(sample="1", question="Who built it?", label="supported"),
+        HumanLabel(sample="", question="Who paid?", label="supported"),
+        HumanLabel(sample="2", question="How high is tower 0?", label="supported"),
+        HumanLabel(sample="3", question="How high is tower 0?", label="supported"),
+        HumanLabel(sample="3", label="supported"),
+    ]
+    found = [place(label).sample for label in labels]
+    assert found == ["Who built it?", "Who paid?", "1", "How high is tower 0?", "3"]
+
+
+def test_a_label_file_of_other_rows_without_ids_is_refused(tmp_path: Path) -> None:
+    """Its numbers are those of rows of the run, and were compared with their answers."""
+    scored = run(tmp_path / "a", rows())
+    lines = [f"{i},Who built hall {i}?,{'yes' if i % 2 else 'no'}" for i in range(1, 11)]
+    labels = tmp_path / "labels.csv"
+    labels.write_text("\n".join(["id,question,label", *lines]))
+    for door in (ce.agreement, ce.correct):
+        with pytest.raises(UsageError, match="10 with the id or question of no sample of the run"):
+            door(scored, labels)
+
+
 def test_a_question_in_other_case_or_unicode_form_is_no_other_question(tmp_path: Path) -> None:
     """Its pairs say that it is the same, and so does the first line."""
     asked = [{**row, "question": row["question"].replace("tower", "Türm")} for row in rows()]
