@@ -585,6 +585,7 @@ class LabelPlaces:
 
     def __init__(self, run: Path) -> None:
         self._run = run
+        self._has_names = load_manifest(run).data.ids != "made"
         self._taken: dict[tuple[str, str], str] = {}
         """By id and question of labels, the sample that they are about."""
 
@@ -621,7 +622,3 @@ class LabelPlaces:
         if label.sample and self._has_names:
             return label
         return label.model_copy(update={"sample": label.question})
-
-    @cached_property
-    def _has_names(self) -> bool:
-        return load_manifest(self._run).data.ids != "made"
