@@ -101,8 +101,8 @@ def test_labels_that_fit_nothing_are_counted() -> None:
     assert strays == StrayLabels(labels=4, no_sample=1, no_item=2, other_evidence=1, first="other")
     assert strays.words() == (
         "4 of 4 labels fit nothing: 1 with the id or question of no sample of the run, 2 about"
-        " nothing that was judged in their sample, 1 about evidence that the run did not use (first:"
-        " sample 'other')"
+        " nothing that was judged in their sample, 1 about evidence that the run did not use"
+        " (first: sample 'other')"
     )
 
 
