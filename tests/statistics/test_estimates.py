@@ -3,6 +3,7 @@ interval a simulation."""
 
 from __future__ import annotations
 
+import ast
 import importlib
 import inspect
 import math
@@ -94,6 +95,45 @@ def printed() -> set[str]:
 
 def test_every_estimate_that_a_record_has_is_in_the_table() -> None:
     assert printed() == ESTIMATES.keys()
+
+
+INTERVALS = {row.function for row in METHODS.values() if row.function} | {
+    "bootstrap_sums",
+    "difference_interval",
+    "edge_interval",
+    "pairwise_agreement",
+    "raw_agreement",
+    "wilson_interval",
+}
+"""The functions that make intervals."""
+CARRIERS = {name.partition(".")[0] for name in ESTIMATES} | {"Estimate"}
+"""The classes that have the intervals of the table."""
+
+
+def prints_beside_the_table(source: str) -> bool:
+    """Whether a module makes intervals and names no class of the table that takes them."""
+    tree = ast.parse(source)
+    called = {
+        getattr(node.func, "id", getattr(node.func, "attr", ""))
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call)
+    }
+    named = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    defined = {node.name for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}
+    return not called.isdisjoint(INTERVALS) and CARRIERS.isdisjoint(named | defined)
+
+
+def test_no_module_formats_an_interval_that_no_class_of_the_table_has() -> None:
+    package = Path(claimeval.__file__).parent
+    found = [
+        str(path.relative_to(package))
+        for path in package.rglob("*.py")
+        if path.parent.name != "statistics"
+        and prints_beside_the_table(path.read_text(encoding="utf-8"))
+    ]
+    assert found == []
+    assert prints_beside_the_table("print(interval(mean_interval(values).low))")
+    assert not prints_beside_the_table("found = Estimate.of(mean_interval(values))")
 
 
 def test_the_methods_of_the_table_are_those_that_are_simulated() -> None:
