@@ -17,7 +17,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from claimeval.lexical.citations import bare, without
-from claimeval.lexical.words import with_plain_numbers
+from claimeval.lexical.words import with_plain_numbers, with_powers
 from claimeval.types.records import Grounding
 
 FUZZY_QUOTE = 90.0
@@ -65,6 +65,11 @@ def _original(folded: _Folded, start: int, end: int) -> tuple[int, int]:
     return (folded.offsets[start], folded.offsets[end - 1] + 1) if folded.offsets else (start, end)
 
 
+def _readable(text: str) -> str:
+    """Return a text whose numbers are of ASCII digits, and their powers apart."""
+    return with_plain_numbers(unicodedata.normalize("NFKC", with_powers(text)))
+
+
 @lru_cache(maxsize=1024)
 def numbers(text: str) -> frozenset[str]:
     """Return the numbers in a text, without thousands separators and trailing decimal zeros
@@ -76,7 +81,7 @@ def numbers(text: str) -> frozenset[str]:
     if text.isascii() and not _DIGIT.search(text):
         return frozenset()
     values = set()
-    for number in _NUMBER.findall(with_plain_numbers(unicodedata.normalize("NFKC", without(text)))):
+    for number in _NUMBER.findall(_readable(without(text))):
         plain = _THOUSANDS.sub("", number) if "," in number else number
         values.add(plain.rstrip("0").rstrip(".") if "." in plain else plain)
     return frozenset(values)

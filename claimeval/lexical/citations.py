@@ -708,6 +708,9 @@ def _falls(bracket: str) -> bool:
     return any(one[3] or int(one[1]) >= int(one[2]) for one in ranges)
 
 
+_RAISED_LIST = re.compile(r"\d\s?[,;]\s?\d")
+
+
 def _is_power(text: str, mark: re.Match[str]) -> bool:
     """Return whether a raised number is a power or part of a formula, as in `5 km²` and `10⁶`."""
     before = text[max(0, mark.start() - BEFORE) : mark.start()]
@@ -717,6 +720,8 @@ def _is_power(text: str, mark: re.Match[str]) -> bool:
         return True  # a unit such as kg m -²
     if "[" in mark[0] or before[-1:] == "%" or _YEAR.search(before):
         return False
+    if _RAISED_LIST.search(mark[0]):
+        return False  # no power is two numbers, as in 63<sup>2,3</sup>
     if before and before[-1] in ".,;:!?…。":
         if before[-1] not in ".," or not before[-2:-1].isdecimal():
             return False

@@ -435,15 +435,20 @@ _NOISE = (
     re.compile(r"\*\*|__|`|(?<!\w)[*_](?=\w)|(?<=[\w.,!;])[*_](?!\w)"),  # emphasis
 )
 
-_CODE_OR_TAG = re.compile(r"(?P<code>`[^`\n]+`)|</?[a-zA-Z][^<>]{0,200}>")
-"""A tag, unless a reader sees it between backticks."""
+_CODE_OR_TAG = re.compile(
+    r"(?P<code>`[^`\n]+`)|(?P<power>(?<=\d)<sup\b[^<>]{0,200}>(?=\s*[+−–-]?\d))"
+    r"|</?[a-zA-Z][^<>]{0,200}>",
+    re.IGNORECASE,
+)
+"""A tag, unless a reader sees it between backticks; the beginning of a power of a number apart."""
 _LEFT_BEFORE_STOP = re.compile(r" (?=[.,](?: |\Z))")
 """The space before a mark or a tag that is gone."""
 
 
 def _plain(text: str) -> str:
     """Return the text without citations, source notes, emphasis and line breaks."""
-    plain = _CODE_OR_TAG.sub(r"\g<code>", without(text))
+    # Without its tag, a power would be another number: 106 for ten to the sixth.
+    plain = _CODE_OR_TAG.sub(lambda one: one["code"] or "^" * bool(one["power"]), without(text))
     if "&" in plain:
         plain = without(unescape(plain))
     for noise in _NOISE:

@@ -24,7 +24,7 @@ from itertools import zip_longest
 from typing import Any, NamedTuple
 
 from claimeval.lexical.citations import without
-from claimeval.lexical.words import is_other, scaled, words_apart
+from claimeval.lexical.words import is_other, scaled, with_powers, words_apart
 
 THOUSANDS = r"\d{1,3}(?:(?:,\s?|[\u00a0\u202f])\d{3}){1,10}"
 """Digits in groups of three, as in 235,000. Tokenized corpora add a space: "235, 000"."""
@@ -251,6 +251,7 @@ def _opens(text: str, start: int) -> bool:
 
 def _readable(text: str) -> tuple[re.Pattern[str], str]:
     """Return the pattern for the words of a text, and the text that it applies to."""
+    text = with_powers(text)
     return (_TOKEN_OF_OTHER_SCRIPT, words_apart(text)) if is_other(text) else (_TOKEN, text)
 
 

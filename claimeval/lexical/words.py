@@ -310,6 +310,15 @@ def is_other(text: str) -> bool:
     return _OTHER.search(beyond_ascii(text)) is not None
 
 
+_RAISED = re.compile(r"(?<=\d)(?=[⁺⁻]?[⁰¹²³⁴-⁹])")
+
+
+def with_powers(text: str) -> str:
+    """Return a text in which the power of a number is apart, `10^⁶`: its compatibility form would
+    make another number of both, 106."""
+    return text if text.isascii() else _RAISED.sub("^", text)
+
+
 def with_plain_numbers(text: str) -> str:
     """Return a text in which digits of other scripts and numbers in Chinese characters are ASCII
     digits."""

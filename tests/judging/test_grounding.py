@@ -83,6 +83,11 @@ def test_a_quote_is_of_whole_words_if_there_are_such(text: str, quote: str, star
     assert where.span == (start, start + len(quote))
 
 
+def test_a_power_makes_no_other_number() -> None:
+    assert numbers("10⁶ m") == numbers("10^6 m") == {"10", "6"}
+    assert numbers("106 m") == {"106"}
+
+
 def test_a_number_that_is_nowhere_makes_a_claim_ungrounded_but_keeps_its_place() -> None:
     where = place("It opened in 1910.", "opened in 1901", (1,), TEXT, SENTENCES, "")
     assert (where.grounding, where.missing_numbers) == ("ungrounded", ("1910",))

@@ -10,7 +10,15 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from claimeval.lexical.words import NORMALIZATIONS, Bags, is_unspaced_script, named, normalize
+from claimeval.lexical.content_words import read
+from claimeval.lexical.words import (
+    NORMALIZATIONS,
+    Bags,
+    is_unspaced_script,
+    named,
+    normalize,
+    with_powers,
+)
 from claimeval.types.errors import UsageError
 
 SQUAD = NORMALIZATIONS["squad"]
@@ -112,3 +120,21 @@ def test_remembered_texts_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     for number in range(50):
         assert bags[f"text number {number:02}"].total == 3
         assert sum(map(len, bags)) <= 100 + len("text number 00")
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("10⁶ litres", "10^⁶ litres"),
+        ("3.2 x 10⁻⁴ m", "3.2 x 10^⁻⁴ m"),
+        ("5 km² of x⁴", "5 km² of x⁴"),
+        ("106 litres", "106 litres"),
+    ],
+)
+def test_a_power_is_apart_from_its_number(text: str, shown: str) -> None:
+    assert with_powers(text) == shown
+
+
+def test_a_power_makes_no_other_number() -> None:
+    raised, plain, other = (read(text)[0] for text in ("10⁶ m", "10^6 m", "106 m"))
+    assert raised == plain != other
