@@ -77,7 +77,7 @@ METHODS: Mapping[str, IntervalMethod] = {
     ),
     "slope": IntervalMethod(
         "straight_fall",
-        "jackknife of questions (CR3), with a hit and a miss at each end (Agresti & Caffo 2000)",
+        "jackknife of questions (CR3), with a hit and a miss at each end (Agresti and Caffo 2000)",
     ),
     "none": IntervalMethod("", "a count or share without an interval"),
 }
