@@ -468,6 +468,7 @@ def prepared_experiment(
         design.cluster,
         anyway=anyway,
         sheet=design.sheet,
+        ids=manifests[0].data.ids,
     )
     logger.info(halves.power.in_words())
     samples = (*halves.choose, *halves.report)

@@ -321,7 +321,7 @@ def measure_run(
     parts = manifest.evidence
     check_evidence(evidence, parts)
     human = (
-        LabelFile(labels, parts=parts, place=LabelPlaces(run), sheet=sheet)
+        LabelFile(labels, parts=parts, place=LabelPlaces.of(run), sheet=sheet)
         if labels
         else labels_in(run, parts=parts)
     )
@@ -388,7 +388,7 @@ def _measure_ratings(
         raise UsageError(f"{run} is a run of {manifest.job}, and {OF_CLAIMS}")
     question = rated_question(run, manifest, rating)
     given = [labels] if labels else label_files(run, question.name)
-    place = LabelPlaces(run)
+    place = LabelPlaces.of(run)
     words = LabelFile(*given, words=question.scale.words, place=place, sheet=sheet)
     judges = tuple(judge.name for judge in manifest.judges)
     rated = join_subjects(RunResults.of(run), question, judges, words, cluster)

@@ -236,7 +236,7 @@ def labels_of(
     words = question.scale.words if question else ()
     parts = load_manifest(run).evidence
     labels = (
-        LabelFile(file, words=words, parts=parts, place=LabelPlaces(run), sheet=sheet)
+        LabelFile(file, words=words, parts=parts, place=LabelPlaces.of(run), sheet=sheet)
         if file
         else labels_in(run, row.name, words, parts)
     )

@@ -471,7 +471,11 @@ def drop_broken_line(path: Path) -> None:
 
 
 def labels_in(
-    run: Path, metric: str | None = None, words: Sequence[str] = (), parts: Sequence[Part] = ()
+    run: Path,
+    metric: str | None = None,
+    words: Sequence[str] = (),
+    parts: Sequence[Part] = (),
+    place: Callable[[HumanLabel], HumanLabel] = lambda label: label,
 ) -> LabelFile | None:
     """Return the human labels in a run directory; None if there are none.
 
@@ -480,9 +484,10 @@ def labels_in(
         metric: The metric that is labeled; None for all.
         words: The words of a rating, which labels may have.
         parts: The evidence of the run's claims.
+        place: Returns a label with the id that its sample has elsewhere.
     """
     files = [file for file in label_files(run, metric) if file.stat().st_size]
-    return LabelFile(*files, words=words, parts=parts) if files else None
+    return LabelFile(*files, words=words, parts=parts, place=place) if files else None
 
 
 COLUMNS = ("id", "claim_id", "text", "against", "question", "evidence", "label")

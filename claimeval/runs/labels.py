@@ -11,13 +11,13 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 from claimeval.data.labels import HumanLabel
-from claimeval.evaluation.manifest import Manifest, QuestionRecord
+from claimeval.evaluation.manifest import Ids, Manifest, QuestionRecord
 from claimeval.judging.grounding import verbatim
 from claimeval.judging.panel import Panel
 from claimeval.judging.panel.rules import Ballot, cast_ballots, leading, representative
@@ -583,15 +583,22 @@ class LabelPlaces:
     in another order. Labels of samples with one question go to them in their order.
     """
 
-    def __init__(self, run: Path) -> None:
-        self._run = run
-        self._has_names = load_manifest(run).data.ids != "made"
+    def __init__(self, read: Callable[[], dict[str, str]], ids: Ids | None) -> None:
+        """`read` returns the question of each sample by id, folded; `ids` says whether the data
+        have ids."""
+        self._read = read
+        self._has_names = ids != "made"
         self._taken: dict[tuple[str, str], str] = {}
         """By id and question of labels, the sample that they are about."""
 
+    @classmethod
+    def of(cls, run: Path) -> LabelPlaces:
+        """Find the samples of a run directory."""
+        return cls(partial(Asked.alone, run), load_manifest(run).data.ids)
+
     @cached_property
     def _questions(self) -> dict[str, str]:
-        return Asked.alone(self._run)
+        return self._read()
 
     @cached_property
     def _samples(self) -> dict[str, list[str]]:

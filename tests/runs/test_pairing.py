@@ -328,7 +328,7 @@ def test_labels_are_about_the_question_that_they_name(tmp_path: Path, given_ids:
 
 
 def test_a_label_keeps_its_id_where_its_question_is_nowhere_else(tmp_path: Path) -> None:
-    place = LabelPlaces(run(tmp_path / "a", [*numbered(rows(3)), *numbered(rows(1), "again{}")]))
+    place = LabelPlaces.of(run(tmp_path / "a", [*numbered(rows(3)), *numbered(rows(1), "again{}")]))
     asked = "How high is tower 0?"
     labels = [
         HumanLabel(sample="q1", label="supported"),
@@ -344,7 +344,7 @@ def test_a_label_keeps_its_id_where_its_question_is_nowhere_else(tmp_path: Path)
 
 
 def test_labels_of_other_questions_are_of_no_row_with_their_number(tmp_path: Path) -> None:
-    place = LabelPlaces(run(tmp_path / "a", rows(3)))
+    place = LabelPlaces.of(run(tmp_path / "a", rows(3)))
     labels = [
         HumanLabel(sample="1", question="Who built it?", label="supported"),
         HumanLabel(sample="", question="Who paid?", label="supported"),
@@ -354,6 +354,32 @@ def test_labels_of_other_questions_are_of_no_row_with_their_number(tmp_path: Pat
     ]
     found = [place(label).sample for label in labels]
     assert found == ["Who built it?", "Who paid?", "1", "How high is tower 0?", "3"]
+
+
+@pytest.mark.parametrize("columns", ["id,question,label", "question,label"])
+@pytest.mark.parametrize("select", [False, True])
+def test_an_experiment_finds_labels_by_question(
+    tmp_path: Path, columns: str, *, select: bool
+) -> None:
+    """People say what the judge says, so that every label of another question would differ."""
+    data = tmp_path / "data.jsonl"
+    data.write_text("".join(json.dumps(row) + "\n" for row in shuffled(rows(30))))
+    lines = [columns]
+    for i, row in enumerate(rows(30)):
+        number = f"{i + 1}," if columns.startswith("id") else ""
+        lines.append(f"{number}{row['question']},{'yes' if i % 3 else 'no'}")
+    labels = tmp_path / "labels.csv"
+    labels.write_text("\n".join(lines))
+    arms = [{"name": name, "assess_prompt": name} for name in ("three_way", "binary")]
+    design = {"data": str(data), "judges": "local:lexical", "metrics": "faithfulness", "arms": arms}
+    found = ce.experiment(
+        {**design, "baseline": "binary"}, labels=labels, select=select, anyway=select
+    )
+    assert found.table
+    agreements = [arm.label_agreement for arm in found.table.arms]
+    assert all(each and each.claims and each.same.value == 1 for each in agreements)
+    if not select:
+        assert [each and each.claims for each in agreements] == [30, 30]
 
 
 def test_a_label_file_of_other_rows_without_ids_is_refused(tmp_path: Path) -> None:

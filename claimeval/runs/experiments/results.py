@@ -26,7 +26,7 @@ from claimeval.runs.experiments.selection import (
     examine,
     labels_of,
 )
-from claimeval.runs.labels import PANEL, join
+from claimeval.runs.labels import PANEL, LabelPlaces, join
 from claimeval.runs.overview import JudgeOverview, Overview, PairedRuns, gather
 from claimeval.store.store import Store, cache_folder, unpack
 from claimeval.types.estimates import Cost, Estimate
@@ -262,7 +262,7 @@ def agreement(design: Experiment, folder: Path, arm: Arm) -> LabelAgreement | No
     manifest = load_manifest(run)
     results = list(RunResults.of(run))
     ids = {result.sample.id for result in results}
-    given = labels_of(design.labels, manifest.rows[0], design.sheet)
+    given = labels_of(design.labels, manifest.rows[0], LabelPlaces.of(run), design.sheet)
     labels = [label for label in given if label.sample in ids]
     against = manifest.rows[0].against
     joined = join(

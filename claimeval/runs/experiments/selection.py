@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from claimeval.data.file_formats import sheet_in
 from claimeval.data.labels import HumanLabel, LabelFile
+from claimeval.evaluation.manifest import Ids
 from claimeval.judging.panel import Panel
 from claimeval.judging.prompts import Prompt
 from claimeval.metrics.rows import Metric
@@ -22,7 +23,8 @@ from claimeval.runs.agreement import RaterReport, rater_report
 from claimeval.runs.directory import RunResults, load_manifest, write_text
 from claimeval.runs.experiments.running import ExperimentStatus, PreparedExperiment, arm_folder, run
 from claimeval.runs.labeling import labels_in
-from claimeval.runs.labels import RaterTable, join
+from claimeval.runs.labels import LabelPlaces, RaterTable, join
+from claimeval.runs.pairing import folded
 from claimeval.statistics import paired_difference
 from claimeval.statistics.agreement import kappa_difference
 from claimeval.statistics.formatting import percent
@@ -166,14 +168,16 @@ class Halves(NamedTuple):
         return [label for label in self.labels if label.sample in ids]
 
 
-def labels_of(path: Path, metric: Metric, sheet: str | None = None) -> LabelFile:
-    """Return the labels of a file, or of a sheet of it, or those of a run directory, for a metric.
-    Raises UsageError if a directory has none."""
+def labels_of(
+    path: Path, metric: Metric, place: LabelPlaces, sheet: str | None = None
+) -> LabelFile:
+    """Return the labels of a file, or of a sheet of it, or those of a run directory, for a metric,
+    under the ids of the samples that they are about. Raises UsageError if a directory has none."""
     parts = (metric.against,)
     labels = (
-        labels_in(path, parts=parts)
+        labels_in(path, parts=parts, place=place)
         if path.is_dir()
-        else LabelFile(path, parts=parts, sheet=sheet_in(path, sheet))
+        else LabelFile(path, parts=parts, place=place, sheet=sheet_in(path, sheet))
     )
     if labels is None:
         raise UsageError(
@@ -191,32 +195,35 @@ def halve(
     *,
     anyway: bool,
     sheet: str | None = None,
+    ids: Ids | None = None,
 ) -> Halves:
     """Return the labeled samples in two halves by a hash of the question, and the power of their
     labels.
 
     Args:
-        samples: All samples.
+        samples: All samples, which are read twice.
         labels: A file of labels, or a run with labels.
         metric: The metric that arms are compared by.
         arms: The number of arms.
         cluster: The field whose equal values are one cluster; None for the question.
         anyway: Whether fewer than 60 labels are enough.
         sheet: The sheet of labels in a spreadsheet.
+        ids: Whether the samples have ids of the data.
 
     Raises:
         UsageError: There are too few labels, or all are equal.
     """
+    place = LabelPlaces(lambda: {one.id: folded(one.question) for one in samples}, ids)
     about = [
         label
-        for label in labels_of(labels, metric, sheet)
+        for label in labels_of(labels, metric, place, sheet)
         if label.evidence is None or label.evidence.part == metric.against
     ]
-    ids = {label.sample for label in about}
+    labeled = {label.sample for label in about}
     halves: tuple[list[Sample], list[Sample]] = ([], [])
     clusters: tuple[set[int], set[int]] = (set(), set())
     for sample in samples:
-        if sample.id in ids:
+        if sample.id in labeled:
             number = cluster_of(sample, cluster)
             halves[number & 1].append(sample)
             clusters[number & 1].add(number)
