@@ -432,7 +432,7 @@ def prepared_experiment(
     from claimeval.api.data import Examination, Read, samples_of
     from claimeval.data.file_formats import sheet_of_data
     from claimeval.runs.experiments.running import PreparedExperiment, prepare
-    from claimeval.runs.experiments.selection import halve
+    from claimeval.runs.experiments.selection import halve, strays_of
 
     read_options = Read(
         design.mapping,
@@ -452,6 +452,13 @@ def prepared_experiment(
     plans = prepare(design, examination)
     manifests = tuple(examination.described(job.manifest) for job in plans)
     prepared = PreparedExperiment(design, plans, manifests, examination.items, examination.total)
+    data = manifests[0].data
+    if design.labels:
+        metric = plans[0].metrics[0]
+        strays = strays_of(prepared.samples, design.labels, metric, design.sheet, data.ids)
+        strays.check(data.path or "the data", limited=data.limit is not None)
+        if strays.unmatched:
+            logger.info(strays.words())
     if not select:
         return prepared
     if not design.labels:
@@ -468,7 +475,7 @@ def prepared_experiment(
         design.cluster,
         anyway=anyway,
         sheet=design.sheet,
-        ids=manifests[0].data.ids,
+        ids=data.ids,
     )
     logger.info(halves.power.in_words())
     samples = (*halves.choose, *halves.report)

@@ -382,6 +382,27 @@ def test_an_experiment_finds_labels_by_question(
         assert [each and each.claims for each in agreements] == [30, 30]
 
 
+def test_an_experiment_says_which_labels_are_of_none_of_its_samples(tmp_path: Path) -> None:
+    data = tmp_path / "data.jsonl"
+    data.write_text("".join(json.dumps(row) + "\n" for row in rows()))
+    arms = "[{name: a}, {name: b, assess_prompt: binary}]"
+    design = tmp_path / "design.yaml"
+    design.write_text(
+        f"data: data.jsonl\njudges: local:lexical\nmetrics: faithfulness\narms: {arms}\n"
+        "baseline: a\n"
+    )
+    labels = tmp_path / "labels.csv"
+    lines = [f"{row['question']},yes" for row in rows()]
+    for others, said in ((4, "4 of 12 labels fit nothing"), (7, "7 of 12 labels fit nothing")):
+        other = [f"Who built hall {i}?,no" for i in range(others)]
+        labels.write_text("\n".join(["question,label", *other, *lines[others:]]))
+        typed = ("experiment", str(design), "--labels", str(labels), "-o", str(tmp_path / said[0]))
+        done = call(*typed, exits=2 if others > 6 else 0)
+        assert said in done.stderr
+        assert ("most labels are not about" in done.stderr) == (others > 6)
+        assert (tmp_path / said[0]).exists() == (others < 6)
+
+
 def test_a_label_file_of_other_rows_without_ids_is_refused(tmp_path: Path) -> None:
     """Its numbers are those of rows of the run, and were compared with their answers."""
     scored = run(tmp_path / "a", rows())

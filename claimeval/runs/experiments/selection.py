@@ -23,7 +23,7 @@ from claimeval.runs.agreement import RaterReport, rater_report
 from claimeval.runs.directory import RunResults, load_manifest, write_text
 from claimeval.runs.experiments.running import ExperimentStatus, PreparedExperiment, arm_folder, run
 from claimeval.runs.labeling import labels_in
-from claimeval.runs.labels import LabelPlaces, RaterTable, join
+from claimeval.runs.labels import LabelPlaces, RaterTable, StrayLabels, Strays, join
 from claimeval.runs.pairing import folded
 from claimeval.statistics import paired_difference
 from claimeval.statistics.agreement import kappa_difference
@@ -184,6 +184,24 @@ def labels_of(
             f"{path} has no labels; label claims with `claimeval annotate {path}`, or name a file"
         )
     return labels
+
+
+def strays_of(
+    samples: Iterable[Sample],
+    labels: Path,
+    metric: Metric,
+    sheet: str | None = None,
+    ids: Ids | None = None,
+) -> StrayLabels:
+    """Return how many labels are of none of the samples of an experiment; arguments as for
+    `halve`."""
+    questions = {one.id: folded(one.question) for one in samples}
+    strays = Strays()
+    for label in labels_of(labels, metric, LabelPlaces(lambda: questions, ids), sheet):
+        strays.read(1)
+        if label.sample not in questions:
+            strays.add("no_sample", [label.sample])
+    return strays.counted
 
 
 def halve(
