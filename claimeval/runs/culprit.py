@@ -440,10 +440,20 @@ class Case:
                     f"Run {'ab'[run]} has no {name} for {counted} that have one in run {'ba'[run]}"
                     f" ({why})"
                 )
-                return self._apart(
-                    f"{first}{self._place(samples)}.", "score", samples, "Over the {:,} others"
-                )
+                first += f"{self._place(samples)}."
+                found = self._apart(first, "score", samples, "Over the {:,} others")
+                return self._with_cause(found, name)
         return None
+
+    def _with_cause(self, found: Culprit, name: str) -> Culprit:
+        """Add why a metric moved over the samples that have it in both runs, if it is the one that
+        the sentence names: samples without a score add nothing to its causes."""
+        end = f"{_moved(name, _value(self.metrics[name]))}."
+        if found.metric != name or not found.sentence.endswith(end):
+            return found
+        because = self._because(self.metrics[name])
+        sentence = found.sentence.removesuffix(end) + because.sentence
+        return found.model_copy(update={"sentence": sentence, "separate": because.separate})
 
     def _stated(self, why: str) -> Sequence[str]:
         """Return the setting that explains why a score is missing: answers may cite nothing because

@@ -471,3 +471,47 @@ def test_questions_that_changed_elsewhere_are_no_part_of_the_cause(tmp_path: Pat
     a = scored(towers(), tmp_path / "a")
     b = scored(second, tmp_path / "b")
     assert "questions changed too" not in ce.compare(a, b).culprit.sentence
+
+
+def test_why_a_metric_moved_is_said_beside_samples_without_a_score(tmp_path: Path) -> None:
+    """The judge leaves out every third claim of run a, which has the document that run b lost."""
+
+    def judge(messages: list[dict[str, str]]) -> str:
+        text = messages[-1]["content"]
+        stated = "was measured" in text.partition("<evidence>")[2].partition("</evidence>")[0]
+        if stated and "Silent question" in text:
+            return '{"verdicts":[]}'
+        label = "supported" if stated else "not_found"
+        verdict = {"id": "c1", "reason": "", "evidence": ["d1"], "label": label}
+        return json.dumps({"verdicts": [verdict]})
+
+    folders = []
+    for name, measured in (("a", True), ("b", False)):
+        rows = [
+            {
+                "id": f"s{i}",
+                "question": f"{'Silent q' if i % 3 == 0 else 'Q'}uestion {i}?",
+                "answer": f"Tower {i} is {i + 20} m high.",
+                "contexts": [f"Tower {i} was measured: {i + 20} m."] * measured
+                + [f"Harbour {i} has a light and a pier."],
+            }
+            for i in range(60)
+        ]
+        judged_by = ce.Judge.from_callable("judge", judge, model="scripted")
+        options = ce.RunOptions(cache=tmp_path / f"cache-{name}")
+        folders.append(tmp_path / name)
+        ce.score(
+            rows,
+            judges=judged_by,
+            extractor="local:lexical",
+            metrics="faithfulness",
+            out=folders[-1],
+            options=options,
+        )
+    said = differences(*folders).culprit.sentence
+    assert said.startswith(
+        "Run a has no faithfulness for 20 of 60 questions that have one in run b"
+    )
+    assert "Over the 40 others, faithfulness fell 1.00, because retrieval lost 60 documents" in said
+    said = differences(*reversed(folders)).culprit.sentence
+    assert "Over the 40 others, faithfulness rose 1.00, because retrieval gained 60 docum" in said
