@@ -422,9 +422,15 @@ _BRACKETED_IDS = (
 
 _URL = r"<?(?:https?://|www\.)[^\s()\[\]<>\"]{1,300}+(?:\([^\s()]{1,100}\))?>?"
 _TITLED_URL = rf"\[[^\[\]\n]{{1,200}}\]\(\s?{_URL}(?:\s\"[^\"\n]{{0,100}}\")?\s?\)"
+_LINK_MARK = (
+    r"\[(?:(?:the\s)?(?:here|source|link|ref(?:erence)?)|hier|quelle|aquí|fuente|ici|aqui|fonte|qui"
+    rf"|(?:[\w-]{{1,60}}\.){{1,5}}[a-z]{{2,12}})\]\(\s?{_URL}(?:\s\"[^\"\n]{{0,100}}\")?\s?\)"
+)
+"""A link whose words say nothing but that it is one, as in `[example.org](https://...)`."""
 _BRACKETED_URLS = (
-    r"\s{0,2}[\[(]\s?(?:(?:see|via|cf\.?|vgl\.?|siehe|voir|ver)[:：]?\s)?"
-    rf"(?:{_TITLED_URL}|{_URL})(?:\s?[,;|]?\s?(?:{_TITLED_URL}|{_URL})){{0,9}}\s?[\])](?!\()"
+    rf"(?:\s{{0,2}}{_LINK_MARK}(?:\s?[,;]?\s?{_LINK_MARK}){{0,9}}"
+    r"|\s{0,2}(?<!\])[\[(]\s?(?:(?:see|via|cf\.?|vgl\.?|siehe|voir|ver)[:：]?\s)?"
+    rf"(?:{_TITLED_URL}|{_URL})(?:\s?[,;|]?\s?(?:{_TITLED_URL}|{_URL})){{0,9}}\s?[\])](?!\())"
 )
 _NO_ADDRESS_BEFORE = re.compile(
     r"(?<!\w)(?:(?:web|home)?-?(?:sites?|pages?)|portals?|links?|urls?|address(?:es)?|blogs?|forms?"

@@ -441,6 +441,11 @@ _CODE_OR_TAG = re.compile(
     re.IGNORECASE,
 )
 """A tag, unless a reader sees it between backticks; the beginning of a power of a number apart."""
+_LINK = re.compile(
+    r"(?P<code>`[^`\n]+`)"
+    r"|\[(?P<words>[^\[\]\n]{1,200})\]\(\s?(?:https?:|www\.|mailto:|[/#])[^()\s]{0,500}\s?\)"
+)
+"""A link of Markdown, of which a reader sees the words."""
 _LEFT_BEFORE_STOP = re.compile(r" (?=[.,](?: |\Z))")
 """The space before a mark or a tag that is gone."""
 
@@ -449,6 +454,8 @@ def _plain(text: str) -> str:
     """Return the text without citations, source notes, emphasis and line breaks."""
     # Without its tag, a power would be another number: 106 for ten to the sixth.
     plain = _CODE_OR_TAG.sub(lambda one: one["code"] or "^" * bool(one["power"]), without(text))
+    if "](" in plain:
+        plain = _LINK.sub(lambda one: one["code"] or one["words"], plain)
     if "&" in plain:
         plain = without(unescape(plain))
     for noise in _NOISE:
