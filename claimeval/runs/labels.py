@@ -9,6 +9,7 @@ the whole sample. It is compared with `supported` if all claims of the answer ar
 
 from __future__ import annotations
 
+import logging
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
@@ -39,6 +40,8 @@ from claimeval.types.records import (
     SampleResult,
 )
 from claimeval.types.scales import FLAG
+
+logger = logging.getLogger("claimeval")
 
 PANEL = "panel"
 HUMAN = "human"
@@ -588,6 +591,7 @@ class LabelPlaces:
         have ids."""
         self._read = read
         self._has_names = ids != "made"
+        self._is_said = False
         self._taken: dict[tuple[str, str], str] = {}
         """By id and question of labels, the sample that they are about."""
 
@@ -610,6 +614,7 @@ class LabelPlaces:
     def __call__(self, label: HumanLabel) -> HumanLabel:
         """Return the label with the id of its sample in the run."""
         if not label.question:
+            self._say_numbered(label)
             return label
         question = folded(label.question)
         if self._questions.get(label.sample) == question:
@@ -622,6 +627,18 @@ class LabelPlaces:
                 return self._without_question(label)
             self._taken[key] = samples[used]
         return label.model_copy(update={"sample": self._taken[key]})
+
+    def _say_numbered(self, label: HumanLabel) -> None:
+        """Say once that labels go to rows by their number alone, which nothing can check."""
+        if self._has_names or label.text is not None or self._is_said:
+            return
+        self._is_said = True
+        logger.warning(
+            "the samples have no ids, so labels without a question or a text go to the rows with"
+            " their numbers (first: %s); if the rows stand in another order than those that were"
+            " labeled, add a column `question` to the labels",
+            label.sample,
+        )
 
     def _without_question(self, label: HumanLabel) -> HumanLabel:
         """Return a label whose question the run does not have, or has for other labels: under its

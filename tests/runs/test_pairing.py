@@ -403,6 +403,27 @@ def test_an_experiment_says_which_labels_are_of_none_of_its_samples(tmp_path: Pa
         assert (tmp_path / said[0]).exists() == (others < 6)
 
 
+def test_labels_that_only_number_rows_are_said_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    numbered = [HumanLabel(sample=str(i), label="supported") for i in (2, 3)]
+    asked = HumanLabel(sample="2", question="How high is tower 0?", label="supported")
+    quoted = HumanLabel(sample="2", text="Tower 1 is high.", label="supported")
+    place = LabelPlaces.of(run(tmp_path / "a", rows(3)))
+    for label in (asked, quoted):
+        place(label)
+    assert "numbers" not in caplog.text
+    for label in numbered:
+        place(label)
+    assert caplog.text.count("go to the rows with their numbers (first: 2)") == 1
+
+    caplog.clear()
+    named = [{**row, "id": f"s{i}"} for i, row in enumerate(rows(3))]
+    place = LabelPlaces.of(run(tmp_path / "b", named))
+    place(HumanLabel(sample="s1", label="supported"))
+    assert "numbers" not in caplog.text
+
+
 def test_a_label_file_of_other_rows_without_ids_is_refused(tmp_path: Path) -> None:
     """Its numbers are those of rows of the run, and were compared with their answers."""
     scored = run(tmp_path / "a", rows())
