@@ -117,10 +117,12 @@ def write(
             file.write(MARK + content if form == "csv" else content)
         elif page.is_experiment(run):
             page.render_experiment(file, run)
-        else:
+        elif compared is not None:
             page.render(file, run, compared)
-            if compared is None:
-                file.write(_made_of(run))
+        else:
+            made_of = _made_of(run)
+            page.render(file, run)
+            file.write(made_of)
 
     _put(out, render, drawn)
     return out
@@ -137,9 +139,10 @@ def write_draft(run: Path, draft: page.PageDraft) -> None:
 
     def render(file: TextIO) -> None:
         """Write the page."""
+        made_of = _made_of(run)
         if not draft.write(file, run):
             page.render(file, run)
-        file.write(_made_of(run))
+        file.write(made_of)
 
     _put(run / PAGE, render, {})
 
@@ -158,16 +161,28 @@ def is_current(run: Path) -> bool:
 def _made_of(run: Path) -> str:
     """Return the last line of the page of a run: a digest of all that it is made of, which are this
     version, the page without data, the name of the directory and its other files, as those with
-    labels."""
+    labels.
+
+    It is asked before the page is made: labels that come in the meantime make another page.
+    """
     digest = hashlib.sha256()
     for text in (__version__, assets.page("report").html, run.resolve().name):
         digest.update(hashlib.sha256(text.encode()).digest())
-    for path in sorted(run.rglob("*")):
+    # Labels and attached runs may be in linked directories, into which `**` does not go.
+    for path in sorted({*run.rglob("*"), *run.glob("*/*")}):
         if path.is_file() and path != run / PAGE and path.suffix != ".part":
             digest.update(hashlib.sha256(os.fsencode(path.relative_to(run))).digest())
-            with path.open("rb") as file:
-                digest.update(hashlib.file_digest(file, "sha256").digest())
+            digest.update(_digest_of(path))
     return f"<!--made of {digest.hexdigest()}-->\n"
+
+
+def _digest_of(path: Path) -> bytes:
+    """Return the digest of a file; empty if it cannot be read, and so is in no page."""
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").digest()
+    except OSError:
+        return b""
 
 
 def _put(out: Path, render: Callable[[TextIO], object], drawn: Mapping[str, Picture]) -> None:

@@ -12,7 +12,7 @@ import pytest
 import claimeval as ce
 from benchmarks.loopback import Options, claim_judge
 from benchmarks.loopback.judge import Body, Reply, text_of
-from claimeval.report import page
+from claimeval.report import forms, page
 from claimeval.report.page import PageDraft
 from claimeval.runs.directory import RunResults, load_manifest
 from claimeval.types.requests import ExtractTask, Message, Request
@@ -197,6 +197,65 @@ def test_the_same_command_again_keeps_the_page_until_something_is_another(
     folder = folder.rename(tmp_path / "other")
     assert not _is_kept(folder, score)
     assert written(folder) == rendered(folder)
+
+
+def test_labels_in_a_linked_directory_make_another_page(
+    start_server: StartServer, tmp_path: Path
+) -> None:
+    folder = tmp_path / "run"
+    options = ce.RunOptions(cache=tmp_path / "cache")
+    of_all = judge(start_server)
+
+    def score() -> None:
+        ce.score(SAMPLES, judges=of_all, metrics="faithfulness", options=options, out=folder)
+
+    score()
+    labels = ce.annotate(folder, n=5)
+    (folder / "annotation").rename(tmp_path / "labels")
+    (folder / "annotation").symlink_to(tmp_path / "labels")
+    score()
+    assert _is_kept(folder, score)
+    next(iter(labels)).label("supported")
+    assert not _is_kept(folder, score)
+    assert written(folder) == rendered(folder)
+
+
+def test_labels_that_come_while_the_page_is_made_make_another_page(
+    monkeypatch: pytest.MonkeyPatch, start_server: StartServer, tmp_path: Path
+) -> None:
+    folder = tmp_path / "run"
+    options = ce.RunOptions(cache=tmp_path / "cache")
+    ce.score(
+        SAMPLES, judges=judge(start_server), metrics="faithfulness", options=options, out=folder
+    )
+    labels = ce.annotate(folder, n=5)
+    as_it_is = page.render
+
+    def render_and_label(file: io.StringIO, run: Path) -> None:
+        as_it_is(file, run)
+        next(iter(labels)).label("supported")
+
+    monkeypatch.setattr("claimeval.report.page.render", render_and_label)
+    forms.write(folder, "html")
+    assert not forms.is_current(folder)
+
+
+@pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="needs a file that fails to read")
+def test_a_file_that_cannot_be_read_does_not_stop_the_page(
+    start_server: StartServer, tmp_path: Path
+) -> None:
+    folder = tmp_path / "run"
+    options = ce.RunOptions(cache=tmp_path / "cache")
+    of_all = judge(start_server)
+
+    def score() -> None:
+        ce.score(SAMPLES, judges=of_all, metrics="faithfulness", options=options, out=folder)
+
+    score()
+    (folder / "foreign").symlink_to("/proc/self/mem")  # reading its first byte is an error
+    score()
+    assert written(folder) == rendered(folder)
+    assert _is_kept(folder, score)
 
 
 @pytest.mark.parametrize("caught_up", [0, 200])
