@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from bisect import bisect_left
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
@@ -29,6 +30,10 @@ _THOUSANDS = re.compile(r",(?=\d{3}(?!\d))")
 _TO_FOLD = re.compile(r"[^\S ]|  ")
 _MAX_FUZZY = 2_000_000
 """Quote length times text length above which there is no fuzzy search."""
+_MOST_TRIED = 1_000
+"""Places that are tried for whole words: all those of one letter that repeats take minutes."""
+_SIGNS = frozenset({"Mn", "Mc"})
+"""Categories of vowel signs and accents, which are part of the word with the letter before them."""
 
 
 class GroundingMatch(NamedTuple):
@@ -116,51 +121,67 @@ def ground(
     return GroundingMatch("ungrounded" if missing else grounding, span, missing)
 
 
-def verbatim(quote: str, text: str) -> tuple[int, int] | None:
+def verbatim(
+    quote: str, text: str, named: Sequence[tuple[int, int]] = ()
+) -> tuple[int, int] | None:
     """Return the span of the verbatim `quote` in `text`, compared with citations first, then
-    without."""
-    # With citations first: a quote of `[1]` alone would be empty without them.
-    if span := _find(quote, text):
-        return span
+    without. Quotes are short, so others may have the same words: those in the `named` spans come
+    first."""
     bare_quote = bare(quote)
     bare_text = bare(text)
-    if not (bare_quote.offsets or bare_text.offsets):
-        return None
-    span = _find(bare_quote.text, bare_text.text)
-    return bare_text.original(*span) if span else None
-
-
-def _verbatim_in(
-    sentences: Sequence[tuple[int, int]], quote: str, text: str
-) -> tuple[int, int] | None:
-    """Return the span of the quote in the first of these sentences that has it. Quotes are short,
-    so others may have the same words."""
-    for start, end in sentences:
-        if span := verbatim(quote, text[start:end]):
-            return start + span[0], start + span[1]
+    has_marks = bool(bare_quote.offsets or bare_text.offsets)
+    for spans in (named, ((0, len(text)),)):
+        # With citations first: a quote of `[1]` alone would be empty without them.
+        if span := _find(quote, text, spans):
+            return span
+        if has_marks:
+            of_bare = [_within(bare_text.offsets, span) for span in spans]
+            if span := _find(bare_quote.text, bare_text.text, of_bare):
+                return bare_text.original(*span)
     return None
 
 
-def _find(quote: str, text: str) -> tuple[int, int] | None:
+def _within(offsets: Sequence[int], span: tuple[int, int]) -> tuple[int, int]:
+    """Return the span of the characters whose original positions are in a span; without `offsets`,
+    all are where they were."""
+    return (bisect_left(offsets, span[0]), bisect_left(offsets, span[1])) if offsets else span
+
+
+def _find(quote: str, text: str, spans: Sequence[tuple[int, int]]) -> tuple[int, int] | None:
     folded = _fold(text)
     folded_quote = _fold(quote).text.strip()
-    start = _first(folded_quote, folded.text) if folded_quote else -1
+    if not folded_quote:
+        return None
+    start = _first(folded_quote, folded.text, [_within(folded.offsets, span) for span in spans])
     return _original(folded, start, start + len(folded_quote)) if start >= 0 else None
 
 
-def _first(quote: str, text: str) -> int:
-    """Return where the quote first stands as whole words, else where it first stands, else -1."""
-    first = start = text.find(quote)
-    while start >= 0:
-        if not (_cuts_a_word(start, text) or _cuts_a_word(start + len(quote), text)):
-            return start
-        start = text.find(quote, start + 1)
+def _first(quote: str, text: str, spans: Sequence[tuple[int, int]]) -> int:
+    """Return where the quote first stands as whole words in these spans of the text, else where it
+    first stands in them, else -1."""
+    first = -1
+    tried = 0
+    for begin, end in spans:
+        start = text.find(quote, begin, end)
+        while start >= 0 and tried < _MOST_TRIED:
+            if not (_cuts_a_word(start, text) or _cuts_a_word(start + len(quote), text)):
+                return start
+            first = start if first < 0 else first
+            tried += 1
+            start = text.find(quote, start + 1, end)
     return first
 
 
 def _cuts_a_word(place: int, text: str) -> bool:
-    """Return whether letters or digits stand on both sides of a place in a text."""
-    return 0 < place < len(text) and text[place - 1 : place + 1].isalnum()
+    """Return whether letters or digits stand on both sides of a place in a text, or a vowel sign or
+    an accent on its right."""
+    if not 0 < place < len(text):
+        return False
+    before = text[place - 1]
+    after = text[place]
+    if unicodedata.category(after) in _SIGNS:
+        return True
+    return after.isalnum() and (before.isalnum() or unicodedata.category(before) in _SIGNS)
 
 
 def _span(
@@ -169,14 +190,27 @@ def _span(
     text: str,
     sentences: Sequence[tuple[int, int]],
 ) -> tuple[Grounding, tuple[int, int] | None]:
-    named = [sentences[i - 1] for i in sorted(set(sentence_ids)) if 1 <= i <= len(sentences)]
-    if span := _verbatim_in(named, claim_quote, text) or verbatim(claim_quote, text):
+    ids = sorted({i for i in sentence_ids if 1 <= i <= len(sentences)})
+    named = [sentences[i - 1] for i in ids]
+    if span := verbatim(claim_quote, text, _joined(ids, sentences)):
         return "exact", span
     if span := _nearly(claim_quote, text):
         return "fuzzy", span
     if named:
         return "ids_only", (named[0][0], named[-1][1])
     return "ungrounded", None
+
+
+def _joined(ids: Sequence[int], sentences: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return the spans of sentences, of which those that follow each other are one: a quote may be
+    of both."""
+    spans: list[tuple[int, int]] = []
+    for before, i in zip((0, *ids), ids, strict=False):
+        start, end = sentences[i - 1]
+        if spans and i == before + 1:
+            start = spans.pop()[0]
+        spans.append((start, end))
+    return spans
 
 
 def _nearly(claim_quote: str, text: str) -> tuple[int, int] | None:

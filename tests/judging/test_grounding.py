@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from time import process_time
+
 import pytest
 
 from claimeval.judging.grounding import ground as place
 from claimeval.judging.grounding import numbers
+from claimeval.lexical.sentences import sentences
 
 TEXT = (
     "The café opened in 1901.\nIt has  nine rooms and\u00a0340 clocks. Entry costs €1,200.50 a"
@@ -81,6 +84,51 @@ def test_words_that_stand_twice_are_those_of_the_named_sentence(
 def test_a_quote_is_of_whole_words_if_there_are_such(text: str, quote: str, start: int) -> None:
     where = place("A claim.", quote, (1,), text, [(0, len(text))], "")
     assert where.span == (start, start + len(quote))
+
+
+@pytest.mark.parametrize(
+    ("text", "quote", "ids", "start"),
+    [
+        # another sentence that is named has the whole word
+        ("The category is new. A cat is old.", "cat", (1, 2), 23),
+        # a quote over two sentences
+        ("It is red. It is blue. It is red. It is blue.", "red. It is", (3, 4), 29),
+        # between them is one that is not named
+        ("It is red. It is blue. It is red. It is blue.", "red. It is", (1, 4), 6),
+        # the whole word, not that with another vowel sign, nor the letters without the accent
+        ("मति ठीक है, मत दो।", "मत", (1,), 12),
+        ("Q́uay, Quay, aý, ay.", "ay", (1,), 18),
+    ],
+)
+def test_words_that_stand_twice_are_the_whole_ones_of_all_named_sentences(
+    text: str, quote: str, ids: tuple[int, ...], start: int
+) -> None:
+    where = place("A claim.", quote, ids, text, sentences(text), "")
+    assert where.span == (start, start + len(quote))
+
+
+def test_a_quote_is_found_beside_citations_and_blanks_in_its_sentence() -> None:
+    text = "Rain  fell hard. Rain [1] fell [2]  hard."
+    where = place("A claim.", "fell hard", (2,), text, sentences(text), "")
+    assert where.span
+    assert text[slice(*where.span)] == "fell [2]  hard"
+    where = place("A claim.", "Rain fell", (2, 1), text, sentences(text), "")
+    assert where.span
+    assert text[slice(*where.span)] == "Rain  fell"
+
+
+def test_quotes_of_replies_that_name_all_sentences_or_repeat_a_letter_are_found_at_once() -> None:
+    text = " ".join(f"City {n} has a river [{n % 9 + 1}]." for n in range(1_000))
+    spans = sentences(text)
+    begun = process_time()
+    names = range(1, len(spans) + 1)
+    for _ in range(200):
+        assert place("It is.", "no such words", names, text, spans, "").grounding == "ids_only"
+    repeated = "a" * 100_000
+    for n in range(10):
+        where = place("It is.", "a" * (50_000 + n), (1,), repeated, [(0, 100_000)], "")
+        assert where.span == (0, 50_000 + n)
+    assert process_time() - begun < 8  # half a second, in place of half a minute
 
 
 def test_a_power_makes_no_other_number() -> None:
