@@ -432,7 +432,11 @@ _LETTER_OR_DIGIT = re.compile(r"[^\W_]")
 _NOISE = (
     re.compile(r"\s?\((?:sources?|see|refs?)\b[^()]{0,200}\)", re.IGNORECASE),
     re.compile(r"\s?\(\s*\)"),  # brackets around a removed citation
-    re.compile(r"\*\*|__|`|(?<!\w)[*_](?=\w)|(?<=[\w.,!;])[*_](?!\w)"),  # emphasis
+    # emphasis, and not the power 10**6, which would be the number 106
+    re.compile(
+        r"\*\*(?<!\d\*\*)|\*\*(?![+−–-]?\d)|__|`"
+        r"|(?<!\w)(?<!\d\*)[*_](?=\w)|(?<=[\w.,!;])(?!\*\*[+−–-]?\d)[*_](?!\w)"
+    ),
 )
 
 _CODE_OR_TAG = re.compile(
@@ -443,9 +447,10 @@ _CODE_OR_TAG = re.compile(
 """A tag, unless a reader sees it between backticks; the beginning of a power of a number apart."""
 _LINK = re.compile(
     r"(?P<code>`[^`\n]+`)"
-    r"|\[(?P<words>[^\[\]\n]{1,200})\]\(\s?(?:https?:|www\.|mailto:|[/#])[^()\s]{0,500}\s?\)"
+    r"|!?\[(?P<words>[^\[\]\n]{1,200})\]\(\s?(?:https?:|www\.|mailto:|[/#])[^()\s]{0,500}"
+    r"(?:\([^()\s]{0,100}\)[^()\s]{0,500}){0,3}(?:\s\"[^\"\n]{0,100}\")?\s?\)"
 )
-"""A link of Markdown, of which a reader sees the words."""
+"""A link or picture of Markdown, of which a reader sees the words or what it shows."""
 _LEFT_BEFORE_STOP = re.compile(r" (?=[.,](?: |\Z))")
 """The space before a mark or a tag that is gone."""
 
