@@ -14,7 +14,7 @@ import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
 from shlex import join
@@ -149,6 +149,8 @@ class Case:
     """Counts the samples that only a or only b has and whose question is in both."""
     relabeled: Relabeled
     """Samples that are judged otherwise on the same claims and evidence."""
+    without: Collection[int] = ()
+    """Samples whose inputs do not count, as they have no score of the metric in question."""
 
     def culprit(self) -> Culprit:
         """Name the culprit: first what makes a comparison of means misleading, then the cause, and
@@ -217,7 +219,7 @@ class Case:
 
     @cached_property
     def _changes(self) -> InputChanges:
-        return InputChanges(self.facts)
+        return InputChanges(self.facts, self.without)
 
     @property
     def _adds(self) -> Callable[..., dict[int, float]]:
@@ -442,7 +444,8 @@ class Case:
                 )
                 first += f"{self._place(samples)}."
                 found = self._apart(first, "score", samples, "Over the {:,} others")
-                return self._with_cause(found, name)
+                others = replace(self, without=frozenset(samples))
+                return others._with_cause(found, name)
         return None
 
     def _with_cause(self, found: Culprit, name: str) -> Culprit:
@@ -664,7 +667,7 @@ class Case:
         """Return whether answers changed as much where the documents are the same, so that these
         are not the reason."""
         along = self._adds(name, cause, together=True)
-        same = [i for i, of in enumerate(self.facts) if "documents" not in of.kinds]
+        same = [i for i, of in self._changes.numbered.items() if "documents" not in of.kinds]
         if not along or len(same) < GROUP:
             return False
         plain = self._adds(name, "answer", "longer", "shorter")

@@ -81,11 +81,14 @@ class Sizes(NamedTuple):
 
 
 class InputChanges:
-    """What differs in the inputs of all samples of both runs."""
+    """What differs in the inputs of the samples of both runs."""
 
-    def __init__(self, facts: Sequence[Facts]) -> None:
-        self.facts = facts
-        self.samples = len(facts)
+    def __init__(self, facts: Sequence[Facts], without: Collection[int] = ()) -> None:
+        """`without` are the numbers of samples that do not count."""
+        self.numbered = {i: of for i, of in enumerate(facts) if i not in without}
+        """The facts of each sample that counts, by its number."""
+        self.facts = list(self.numbered.values())
+        self.samples = len(self.facts)
 
     @property
     def none(self) -> bool:
@@ -104,7 +107,7 @@ class InputChanges:
         """Return the samples of which a document with a name was lost, gained or rewritten."""
         return [
             i
-            for i, of in enumerate(self.facts)
+            for i, of in self.numbered.items()
             if any(change == cause for change, _ in of.documents)
         ]
 
@@ -136,7 +139,7 @@ class InputChanges:
         what = INPUTS.get(kind, "the same documents in another order")
         if kind == "documents":
             what = self._documents()
-            others = sum("answer" in self.facts[i].kinds for i in samples)
+            others = sum("answer" in self.numbered[i].kinds for i in samples)
             # Where documents are lost, answers follow: nobody exchanged the one without the other.
             if answers and others >= MOST * len(samples):
                 what += " and other answers"
@@ -183,7 +186,7 @@ class InputChanges:
         """Return what retrieval does otherwise where documents were lost, gained or rewritten: none
         at all, fewer or more, or others. What was lost or gained is counted by the documents."""
         if cause == "rewritten":
-            recut = (i for i, of in enumerate(self.facts) if "recut" in of.kinds)
+            recut = (i for i, of in self.numbered.items() if "recut" in of.kinds)
             changed = self.of_all(len({*self.having("rewritten"), *recut}))
             return f"the same documents are cut or written otherwise, in {changed} questions"
         run = 0 if cause == "lost" else 1
@@ -243,9 +246,9 @@ class InputChanges:
     def fields(self, samples: Iterable[int]) -> str:
         """Return the fields of samples, such as the generator, that changed in most of them, in
         words."""
-        chosen = list(samples)
+        chosen = [i for i in samples if i in self.numbered]
         counts = Counter[tuple[str, str, str]]()
         for i in chosen:
-            counts.update(self.facts[i].fields)
+            counts.update(self.numbered[i].fields)
         usual = [field for field, count in counts.items() if count >= MOST * len(chosen)]
         return "".join(f" ({name} {before} → {after})" for name, before, after in usual[:2])

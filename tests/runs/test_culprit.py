@@ -473,45 +473,78 @@ def test_questions_that_changed_elsewhere_are_no_part_of_the_cause(tmp_path: Pat
     assert "questions changed too" not in ce.compare(a, b).culprit.sentence
 
 
+def silent_judge(messages: list[dict[str, str]]) -> str:
+    """Leaves out the claims of silent questions that have the document."""
+    text = messages[-1]["content"]
+    stated = "was measured" in text.partition("<evidence>")[2].partition("</evidence>")[0]
+    if stated and "Silent question" in text:
+        return '{"verdicts":[]}'
+    label = "supported" if stated and "broken" not in text else "not_found"
+    verdict = {"id": "c1", "reason": "", "evidence": ["d1"], "label": label}
+    return json.dumps({"verdicts": [verdict]})
+
+
+def measured(
+    out: Path, has_document: Callable[[int], bool], is_broken: Callable[[int], bool]
+) -> Path:
+    """A run over 60 questions of which every third is silent."""
+    rows = [
+        {
+            "id": f"s{i}",
+            "question": f"{'Silent q' if i % 3 == 0 else 'Q'}uestion {i}?",
+            "answer": f"Tower {i} is {i + 20} m {'broken' if is_broken(i) else 'high'}.",
+            "contexts": [f"Tower {i} was measured: {i + 20} m."] * has_document(i)
+            + [f"Harbour {i} has a light and a pier."],
+        }
+        for i in range(60)
+    ]
+    ce.score(
+        rows,
+        judges=ce.Judge.from_callable("judge", silent_judge, model="scripted"),
+        extractor="local:lexical",
+        metrics="faithfulness",
+        out=out,
+        options=ce.RunOptions(cache=out.with_name(f"cache-{out.name}")),
+    )
+    return out
+
+
 def test_why_a_metric_moved_is_said_beside_samples_without_a_score(tmp_path: Path) -> None:
     """The judge leaves out every third claim of run a, which has the document that run b lost."""
-
-    def judge(messages: list[dict[str, str]]) -> str:
-        text = messages[-1]["content"]
-        stated = "was measured" in text.partition("<evidence>")[2].partition("</evidence>")[0]
-        if stated and "Silent question" in text:
-            return '{"verdicts":[]}'
-        label = "supported" if stated else "not_found"
-        verdict = {"id": "c1", "reason": "", "evidence": ["d1"], "label": label}
-        return json.dumps({"verdicts": [verdict]})
-
-    folders = []
-    for name, measured in (("a", True), ("b", False)):
-        rows = [
-            {
-                "id": f"s{i}",
-                "question": f"{'Silent q' if i % 3 == 0 else 'Q'}uestion {i}?",
-                "answer": f"Tower {i} is {i + 20} m high.",
-                "contexts": [f"Tower {i} was measured: {i + 20} m."] * measured
-                + [f"Harbour {i} has a light and a pier."],
-            }
-            for i in range(60)
-        ]
-        judged_by = ce.Judge.from_callable("judge", judge, model="scripted")
-        options = ce.RunOptions(cache=tmp_path / f"cache-{name}")
-        folders.append(tmp_path / name)
-        ce.score(
-            rows,
-            judges=judged_by,
-            extractor="local:lexical",
-            metrics="faithfulness",
-            out=folders[-1],
-            options=options,
-        )
+    folders = [
+        measured(tmp_path / "a", lambda _: True, lambda _: False),
+        measured(tmp_path / "b", lambda _: False, lambda _: False),
+    ]
     said = differences(*folders).culprit.sentence
     assert said.startswith(
         "Run a has no faithfulness for 20 of 60 questions that have one in run b"
     )
-    assert "Over the 40 others, faithfulness fell 1.00, because retrieval lost 60 documents" in said
+    assert "Over the 40 others, faithfulness fell 1.00, because retrieval lost 40 documents" in said
     said = differences(*reversed(folders)).culprit.sentence
-    assert "Over the 40 others, faithfulness rose 1.00, because retrieval gained 60 docum" in said
+    assert "Over the 40 others, faithfulness rose 1.00, because retrieval gained 40 docum" in said
+
+
+@pytest.mark.parametrize(
+    ("has_document", "is_broken", "cause"),
+    [
+        (lambda i: i > 11 and i % 3 > 0, lambda _: False, "retrieval lost 8 documents for 8 q"),
+        (
+            lambda i: i % 3 > 0,
+            lambda i: i < 12 or i % 3 == 0,
+            "the answers changed on the same documents, in 8 of 40 questions.",
+        ),
+    ],
+)
+def test_what_changed_where_there_is_no_score_is_no_part_of_why_the_others_moved(
+    tmp_path: Path,
+    has_document: Callable[[int], bool],
+    is_broken: Callable[[int], bool],
+    cause: str,
+) -> None:
+    a = measured(tmp_path / "a", lambda _: True, lambda _: False)
+    b = measured(tmp_path / "b", has_document, is_broken)
+    for runs in ((a, b), (b, a)):
+        said = differences(*runs).culprit.sentence.replace("gained", "lost")
+        moved, _, because = said.partition("Over the 40 others, faithfulness ")[2].partition(", ")
+        assert moved in ("fell 0.20", "rose 0.20")
+        assert because.startswith(f"because {cause}")
