@@ -10,7 +10,7 @@ from typing import Any, Literal
 from claimeval.api.data import Data, Examination, Read, is_run, path_of, samples_of
 from claimeval.api.hints import with_hints
 from claimeval.api.jobs import JudgeSpec, blocking, parse_spec, run_prepared
-from claimeval.api.run import Run
+from claimeval.api.run import Run, write_page
 from claimeval.data.file_formats import sheet_of_data
 from claimeval.data.mapping import MappingSpec, Turns
 from claimeval.data.reasoning import AnswerReasoning
@@ -102,7 +102,11 @@ def measure(
     examination = Examination(samples_of(data, read), data, read, options)
     deque(distinct(examination), maxlen=0)
     prepared = examination.prepared(job)
-    return blocking(run_prepared(prepared, out=out, overwrite=overwrite, options=options))
+    measured = blocking(run_prepared(prepared, out=out, overwrite=overwrite, options=options))
+    if measured.path and is_run(measured.path.parent):
+        # The page of a run has what is measured in its directory.
+        write_page(Run.load(measured.path.parent))
+    return measured
 
 
 def _results_with_claims(source: Data) -> Sequence[SampleResult] | None:

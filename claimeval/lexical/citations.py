@@ -422,13 +422,18 @@ _BRACKETED_IDS = (
 
 _URL = r"<?(?:https?://|www\.)[^\s()\[\]<>\"]{1,300}+(?:\([^\s()]{1,100}\))?>?"
 _TITLED_URL = rf"\[[^\[\]\n]{{1,200}}\]\(\s?{_URL}(?:\s\"[^\"\n]{{0,100}}\")?\s?\)"
-_LINK_MARK = (
-    r"\[(?:(?:the\s)?(?:here|source|link|ref(?:erence)?)|hier|quelle|aquí|fuente|ici|aqui|fonte|qui"
-    rf"|(?:[\w-]{{1,60}}\.){{1,5}}[a-z]{{2,12}})\]\(\s?{_URL}(?:\s\"[^\"\n]{{0,100}}\")?\s?\)"
+_LINKED = rf"\]\(\s?{_URL}(?:\s\"[^\"\n]{{0,100}}\")?\s?\)"
+_SOURCE_LINK = (
+    r"(?<!the )(?<!a )(?<!its )(?<!this )(?<!der )(?<!die )(?<!la )(?<!el )"
+    rf"\[(?:source|link|ref(?:erence)?|quelle|fuente|fonte){_LINKED}"
 )
-"""A link whose words say nothing but that it is one, as in `[example.org](https://...)`."""
+"""A link that says it is a source, and not `the [source](https://...)`."""
+_PLACE_LINK = rf"\[(?:here|hier|aquí|ici|aqui|qui|(?:[\w-]{{1,60}}\.){{1,5}}[a-z]{{2,12}}){_LINKED}"
+"""A link by its site or as "here", which is a source after the end of a sentence or part: in "He
+founded [example.org](https://...)." it is what the sentence is about."""
 _BRACKETED_URLS = (
-    rf"(?:\s{{0,2}}{_LINK_MARK}(?:\s?[,;]?\s?{_LINK_MARK}){{0,9}}"
+    rf"(?:(?:\s{{0,2}}{_SOURCE_LINK}|(?:(?<=[.!?;:)。])|\A)\s{{0,2}}{_PLACE_LINK})"
+    rf"(?:\s?[,;]?\s?(?:{_SOURCE_LINK}|{_PLACE_LINK})){{0,9}}"
     r"|\s{0,2}(?<!\])[\[(]\s?(?:(?:see|via|cf\.?|vgl\.?|siehe|voir|ver)[:：]?\s)?"
     rf"(?:{_TITLED_URL}|{_URL})(?:\s?[,;|]?\s?(?:{_TITLED_URL}|{_URL})){{0,9}}\s?[\])](?!\())"
 )

@@ -282,3 +282,12 @@ def test_the_page_of_a_resumed_run_has_what_was_there_before(
     alone = tmp_path / "alone" / "run"
     ce.score(SAMPLES, judges=of_all, metrics="faithfulness", options=options, out=alone)
     assert written(tmp_path / "run") == written(alone)
+
+
+def test_the_page_of_a_run_is_made_again_with_what_is_measured_in_it(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    ce.score(SAMPLES, judges="local:lexical", metrics="faithfulness", out=folder)
+    before = written(folder)
+    ce.measure(folder, metrics="token_recall", out=f"{folder}/")
+    assert (folder / "measure").is_dir()
+    assert before != written(folder) == rendered(folder)
