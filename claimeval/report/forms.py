@@ -117,11 +117,10 @@ def write(
             file.write(MARK + content if form == "csv" else content)
         elif page.is_experiment(run):
             page.render_experiment(file, run)
-        elif compared is not None:
-            page.render(file, run, compared)
         else:
-            made_of = _made_of(run)
-            page.render(file, run)
+            # A report elsewhere is kept by no command.
+            made_of = _made_of(run) if out == run / PAGE else ""
+            page.render(file, run, compared)
             file.write(made_of)
 
     _put(out, render, drawn)

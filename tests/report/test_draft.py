@@ -231,8 +231,8 @@ def test_labels_that_come_while_the_page_is_made_make_another_page(
     labels = ce.annotate(folder, n=5)
     as_it_is = page.render
 
-    def render_and_label(file: io.StringIO, run: Path) -> None:
-        as_it_is(file, run)
+    def render_and_label(file: io.StringIO, run: Path, compared: Path | None) -> None:
+        as_it_is(file, run, compared)
         next(iter(labels)).label("supported")
 
     monkeypatch.setattr("claimeval.report.page.render", render_and_label)
