@@ -164,18 +164,28 @@ def _is_kept(folder: Path, again: Callable[[], object]) -> bool:
     return (before.st_ino, before.st_mtime_ns) == (after.st_ino, after.st_mtime_ns)
 
 
-def test_the_same_command_again_keeps_the_page_until_something_is_another(
-    start_server: StartServer, tmp_path: Path
-) -> None:
-    folder = tmp_path / "run"
+Scores = Callable[..., Path]
+
+
+@pytest.fixture
+def score(start_server: StartServer, tmp_path: Path) -> Scores:
+    """The same command each time: score the first samples into a directory, `run` at first."""
     options = ce.RunOptions(cache=tmp_path / "cache")
     of_all = judge(start_server)
 
-    def score(number: int = len(SAMPLES)) -> None:
+    def again(number: int = len(SAMPLES), name: str = "run") -> Path:
         asked = SAMPLES[:number]
-        ce.score(asked, judges=of_all, metrics="faithfulness", options=options, out=folder)
+        out = tmp_path / name
+        ce.score(asked, judges=of_all, metrics="faithfulness", options=options, out=out)
+        return out
 
-    score()
+    return again
+
+
+def test_the_same_command_again_keeps_the_page_until_something_is_another(
+    score: Scores, tmp_path: Path
+) -> None:
+    folder = score()
     assert _is_kept(folder, score)
     assert not _is_kept(folder, lambda: score(9))
     assert not _is_kept(folder, score)
@@ -195,21 +205,12 @@ def test_the_same_command_again_keeps_the_page_until_something_is_another(
     assert _is_kept(folder, score)
 
     folder = folder.rename(tmp_path / "other")
-    assert not _is_kept(folder, score)
+    assert not _is_kept(folder, lambda: score(name="other"))
     assert written(folder) == rendered(folder)
 
 
-def test_labels_in_a_linked_directory_make_another_page(
-    start_server: StartServer, tmp_path: Path
-) -> None:
-    folder = tmp_path / "run"
-    options = ce.RunOptions(cache=tmp_path / "cache")
-    of_all = judge(start_server)
-
-    def score() -> None:
-        ce.score(SAMPLES, judges=of_all, metrics="faithfulness", options=options, out=folder)
-
-    score()
+def test_labels_in_a_linked_directory_make_another_page(score: Scores, tmp_path: Path) -> None:
+    folder = score()
     labels = ce.annotate(folder, n=5)
     (folder / "annotation").rename(tmp_path / "labels")
     (folder / "annotation").symlink_to(tmp_path / "labels")
@@ -221,13 +222,9 @@ def test_labels_in_a_linked_directory_make_another_page(
 
 
 def test_labels_that_come_while_the_page_is_made_make_another_page(
-    monkeypatch: pytest.MonkeyPatch, start_server: StartServer, tmp_path: Path
+    monkeypatch: pytest.MonkeyPatch, score: Scores
 ) -> None:
-    folder = tmp_path / "run"
-    options = ce.RunOptions(cache=tmp_path / "cache")
-    ce.score(
-        SAMPLES, judges=judge(start_server), metrics="faithfulness", options=options, out=folder
-    )
+    folder = score()
     labels = ce.annotate(folder, n=5)
     as_it_is = page.render
 
@@ -241,17 +238,8 @@ def test_labels_that_come_while_the_page_is_made_make_another_page(
 
 
 @pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="needs a file that fails to read")
-def test_a_file_that_cannot_be_read_does_not_stop_the_page(
-    start_server: StartServer, tmp_path: Path
-) -> None:
-    folder = tmp_path / "run"
-    options = ce.RunOptions(cache=tmp_path / "cache")
-    of_all = judge(start_server)
-
-    def score() -> None:
-        ce.score(SAMPLES, judges=of_all, metrics="faithfulness", options=options, out=folder)
-
-    score()
+def test_a_file_that_cannot_be_read_does_not_stop_the_page(score: Scores) -> None:
+    folder = score()
     (folder / "foreign").symlink_to("/proc/self/mem")  # reading its first byte is an error
     score()
     assert written(folder) == rendered(folder)
