@@ -230,6 +230,9 @@ def _read(path: Path) -> dict[tuple[str, str | None], _PriceRow]:
             f"the price file {str(path)!r} needs rows such as `openai:MODEL: {{input: 1, output:"
             " 2}`"
         )
+    # Other packages may add providers, which takes a look at all that are installed: our own table
+    # needs none.
+    known = frozenset[str]() if path == TABLE else providers.names()
     rows = {}
     for key, fields in content.items():
         if path == TABLE and key == CLAIMS:
@@ -242,7 +245,7 @@ def _read(path: Path) -> dict[tuple[str, str | None], _PriceRow]:
             )
         name = model.partition(":")[0]
         # Rows of other providers, of a package that is not installed here, stay.
-        if given := misspelt_key([name], providers.names()):
+        if given := misspelt_key([name], known):
             raise UsageError(
                 f"the price file {str(path)!r}: unknown provider {name!r} in {str(key)!r}. Did you"
                 f" mean {given[1]!r}?"

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from claimeval.providers import anthropic, mistral, openai, specs
+from claimeval.providers import anthropic, mistral, openai, prices, specs
 from claimeval.providers.prices import CLAIMS, FREE, TABLE, Price, cost_bound, price
 from claimeval.types.errors import UsageError
 from claimeval.types.requests import Judge, Message, Request
@@ -87,6 +87,17 @@ def test_a_name_that_only_looks_like_a_known_one_has_no_price(model: str) -> Non
 def test_a_known_model_at_another_endpoint_has_no_price() -> None:
     assert price("openai:gpt-5-mini", "http://127.0.0.1:8000/v1") is None
     assert price("openai:gpt-5-mini", "https://eu.api.openai.com/v1") is None
+
+
+def test_a_price_of_the_package_needs_no_look_at_what_is_installed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    looked: list[str] = []
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda **_: looked.append("at all"))
+    prices._read.cache_clear()
+
+    assert price("openai:gpt-5-mini", None) is not None
+    assert looked == []
 
 
 def test_local_engines_cost_nothing() -> None:
