@@ -166,6 +166,9 @@ _DIGIT = re.compile(r"\d")
 _NUMBERED_SOURCE = rf"{_SOURCE}{_LINK}\d"
 """What a phrase names if it names no mark; few texts have one, and the patterns of phrases take
 long to compile."""
+_BEFORE_NUMBER = 32
+"""Number of characters in which the longest name of a source ends that a number follows."""
+_FIRST_DIGIT = re.compile(r"(?<!\d)\d")
 _NAMED = (
     rf"(?:(?:the|le|la|el|il|o)\s)?"
     rf"(?:{_SOURCE}{_LINK}{_NUMBERS}(?![.,]?\d)|(?:{_SOURCE}\s)?{_SQUARE}(?:\s?{_SQUARE}){{0,9}}+)"
@@ -281,9 +284,7 @@ def citation_spans(text: str) -> tuple[tuple[int, int], ...]:
     if "citeturn" in text:
         marks += _pattern(_SPOKEN_TURNS).finditer(text)
     spans = _citing(text, marks)
-    if spans or (
-        _may_name_a_source(text.casefold()) and (marks or _pattern(_NUMBERED_SOURCE).search(text))
-    ):
+    if spans or (_may_name_a_source(text.casefold()) and (marks or _has_numbered_source(text))):
         spans += [match.span() for match in _pattern(_STATEMENT).finditer(text)]
         spans += filter(
             None, (_attribution(text, match) for match in _pattern(_ATTRIBUTION).finditer(text))
@@ -565,6 +566,21 @@ def _may_name_a_source(text: str) -> bool:
     stems = _ASCII_STEMS if text.isascii() else _STEMS
     for stem in stems:  # noqa: SIM110  # `any` takes twice the time, and most texts have no stem
         if stem in text:
+            return True
+    return False
+
+
+def _has_numbered_source(text: str) -> bool:
+    """Return whether the text has the name of a source with a number, as `document 3`.
+
+    The pattern is tried where a stem stands before a number: to search a text for it takes longer
+    than for all marks.
+    """
+    pattern = _pattern(_NUMBERED_SOURCE)
+    for digit in _FIRST_DIGIT.finditer(text):
+        start = max(0, digit.start() - _BEFORE_NUMBER)
+        before = text[start : digit.start()].casefold()
+        if _may_name_a_source(before) and pattern.search(text, start, digit.end()):
             return True
     return False
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import date
 from functools import lru_cache
 from pathlib import Path
@@ -238,18 +238,7 @@ def _read(path: Path) -> dict[tuple[str, str | None], _PriceRow]:
         if path == TABLE and key == CLAIMS:
             continue
         model, _, endpoint = str(key).partition("@")
-        if not all(model.partition(":")):
-            raise UsageError(
-                f"the price file {str(path)!r}: {str(key)!r} is not of the form"
-                " provider:model[@URL]"
-            )
-        name = model.partition(":")[0]
-        # Rows of other providers, of a package that is not installed here, stay.
-        if given := misspelt_key([name], known):
-            raise UsageError(
-                f"the price file {str(path)!r}: unknown provider {name!r} in {str(key)!r}. Did you"
-                f" mean {given[1]!r}?"
-            )
+        _check_model(model, str(key), path, known)
         try:
             rows[model, _normalized(endpoint) or None] = _PriceRow.model_validate(fields)
         except ValidationError as error:
@@ -259,6 +248,22 @@ def _read(path: Path) -> dict[tuple[str, str | None], _PriceRow]:
                 f" {key}: {{input: 0.25, output: 2.00}}, in dollars per million tokens"
             ) from error
     return rows
+
+
+def _check_model(model: str, key: str, path: Path, known: Collection[str]) -> None:
+    """Raise UsageError for the model of a row that is not of the form `provider:name`, or of a
+    provider whose name is a misspelling of a known one."""
+    if not all(model.partition(":")):
+        raise UsageError(
+            f"the price file {str(path)!r}: {key!r} is not of the form provider:model[@URL]"
+        )
+    name = model.partition(":")[0]
+    # Rows of other providers, of a package that is not installed here, stay.
+    if given := misspelt_key([name], known):
+        raise UsageError(
+            f"the price file {str(path)!r}: unknown provider {name!r} in {key!r}. Did you mean"
+            f" {given[1]!r}?"
+        )
 
 
 def known_claims(model: str) -> int | None:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from claimeval.lexical import citations
 from claimeval.lexical.citations import bare, citation_spans, marks, masked, without
 from claimeval.lexical.sentences import sentences
+from claimeval.lexical.words import words_of
 
 PLAIN = "Brandi was a restorer."
 
@@ -503,3 +506,24 @@ def test_ids_in_brackets_are_taken_out_whether_or_not_they_are_known(mark: str) 
 )
 def test_words_and_code_in_brackets_are_no_ids(text: str) -> None:
     assert without(text) == text
+
+
+def test_a_source_with_a_number_is_found_before_each_number_as_in_all_of_a_text() -> None:
+    everywhere = citations._pattern(citations._NUMBERED_SOURCE)
+    names = words_of(
+        "document Documents doc doc. docs DOC_ sources src passage ctx ref. search results result"
+        " id footnote quelle dokumenti источник 文档 資料 출처 according to in , . : # _ - -- 3 12"
+        " 1902 2,000 ٣ ４ x"
+    )
+    parts = sorted(names)
+    draw = random.Random(7)
+    found = 0
+    for _ in range(5_000):
+        words = [
+            draw.choice(parts) + draw.choice(["", " ", " ", "  ", "\n"])
+            for _ in range(draw.randint(1, 9))
+        ]
+        text = "".join(words)
+        found += (expected := everywhere.search(text) is not None)
+        assert citations._has_numbered_source(text) == expected, text
+    assert 1_000 < found < 4_000, "both kinds of texts are drawn"
