@@ -3,7 +3,7 @@ in a shell."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Annotated, Literal, NamedTuple
 
 from click.shell_completion import CompletionItem, get_completion_class
@@ -67,18 +67,21 @@ class MetricsCommand(OutputOptions):
     def _explain(self, name: str) -> int:
         number = names.number_of(name)
         of_field = names.in_the_field(name)
-        others = {other: sources for other, sources in of_field.items() if other != number}
+        others = [sense for sense in of_field if sense.number != number or sense.rest]
         if number is None and len(others) == 1:
-            ((number, sources),) = others.items()
-            others = {}
-            self.output.line(f" is {number.name} here ({', '.join(sources)})", bold=name)
+            (sense,) = others
+            number = sense.number
+            others = []
+            sources = ", ".join(sense.sources)
+            self.output.line(f" is {sense.expression} here ({sources})", bold=name)
         if number:
             self._draw(number)
         elif not others:
             return self._explain_other(name)
         if others:
             self._draw_others(name, others, alone=number is None)
-        shown = [*([number] if number else []), *others]
+        numbers = [*([number] if number else []), *(sense.number for sense in others)]
+        shown = list(dict.fromkeys(numbers))
         elsewhere = []
         for meaning in names.meanings(name):
             elsewhere.append({"source": meaning.source, "name": meaning.name})
@@ -88,17 +91,17 @@ class MetricsCommand(OutputOptions):
         }
         return self.output.result("metrics", record)
 
-    def _draw_others(
-        self, name: str, others: Mapping[names.Number, list[str]], *, alone: bool
-    ) -> None:
+    def _draw_others(self, name: str, others: Iterable[names.Sense], *, alone: bool) -> None:
         self.output.line()
         if alone:
             self.output.line(" is the name of several numbers:", bold=name)
         else:
             self.output.line(bold="The same word elsewhere:")
         meanings = []
-        for other, sources in others.items():
-            meanings.append((other.name, f"{', '.join(sources)}: {other.question}"))
+        for sense in others:
+            meanings.append(
+                (sense.expression, f"{', '.join(sense.sources)}: {sense.number.question}")
+            )
         self.output.pairs(meanings, indent=1)
 
     def _draw(self, number: names.Number) -> None:

@@ -26,7 +26,7 @@ from claimeval.evaluation.kinds import JobKind
 from claimeval.evaluation.manifest import Manifest, versions
 from claimeval.execution import ComputedJob
 from claimeval.ir.measures import MEASURES, is_known, split_names
-from claimeval.metrics.names import unknown
+from claimeval.metrics.names import elsewhere, number_of, unknown
 from claimeval.metrics.scoring import defined
 from claimeval.providers.local import perplexity, reward, similarity
 from claimeval.store.store import Store, cache_folder
@@ -522,7 +522,7 @@ def _names(metrics: str | Sequence[str]) -> tuple[str, ...]:
                 retrieval.asked(name)
             except UsageError as error:
                 if is_known(name):
-                    raise
+                    raise _of_another_number(name, error) from error
                 ranks = set(chain.from_iterable((row.name, *row.aliases[:1]) for row in MEASURES))
                 raise unknown(
                     "metric without a judge",
@@ -530,6 +530,15 @@ def _names(metrics: str | Sequence[str]) -> tuple[str, ...]:
                     {*available, *GROUPS, *ranks},
                 ) from error
     return tuple(dict.fromkeys(names))
+
+
+def _of_another_number(name: str, error: UsageError) -> UsageError:
+    """Return the error of a rank measure, with the other numbers of its name: `f1` is rather one of
+    answers than f1@10."""
+    number = number_of(name)
+    if number and not number.takes_number:
+        return UsageError(f"{error}; {elsewhere(name)}")
+    return error
 
 
 def of_whole_lists(names: tuple[str, ...]) -> list[str]:

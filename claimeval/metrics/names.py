@@ -25,6 +25,9 @@ UNNAMED = (
 )
 """Commands that compute all their numbers at once, without `-m`."""
 _AT_END = re.compile(r"at(k|\d+)$")
+_CUT_AT = re.compile(r"(?:@|[ ._-]at[ ._-])(?:k|\d+)$", re.IGNORECASE)
+REST = "1 - "
+"""Before a number of which a name has the rest to 1."""
 
 
 class Number(Record):
@@ -63,6 +66,11 @@ class Number(Record):
         return CUTOFF.sub("", self.name)
 
     @property
+    def takes_number(self) -> bool:
+        """Whether a number may follow the name, such as a cutoff: `bleu_1` is not `bleu`."""
+        return "@" in self.name or self.needs.startswith("a ranking")
+
+    @property
     def calls(self) -> tuple[str, ...]:
         """Command lines that compute it."""
         concrete = re.sub("@[KN]$", "@10", self.name).replace("@R", "@0.5")
@@ -85,6 +93,26 @@ class Meaning(NamedTuple):
     source: str
     name: str
     numbers: tuple[Number, ...]
+    complements: frozenset[str]
+    """Names of those numbers of which it is the rest to 1, as a refusal rate is 1 - answered."""
+
+    def expression(self, number: Number) -> str:
+        """Return a number of the name in Markdown, as the table of the docs has it."""
+        return f"{REST if number.name in self.complements else ''}`{number.name}`"
+
+
+class Sense(NamedTuple):
+    """A number that a name means elsewhere, with the sources that mean it so."""
+
+    number: Number
+    rest: bool
+    """Whether the name means the rest of the number to 1."""
+    sources: tuple[str, ...]
+
+    @property
+    def expression(self) -> str:
+        """The number as the name has it, such as `1 - answered`."""
+        return f"{REST if self.rest else ''}{self.number.name}"
 
 
 def key(name: str) -> str:
@@ -116,7 +144,9 @@ def table() -> tuple[Meaning, ...]:
             continue
         for name, meant in names.items():
             listed = [meant] if isinstance(meant, str) else meant
-            rows.append(Meaning(source, name, tuple(known[number] for number in listed)))
+            plain = [number.removeprefix(REST) for number in listed]
+            rests = frozenset(number for number in plain if f"{REST}{number}" in listed)
+            rows.append(Meaning(source, name, tuple(map(known.__getitem__, plain)), rests))
     return tuple(rows)
 
 
@@ -143,14 +173,26 @@ def number_of(name: str) -> Number | None:
     if name in known:
         return known[name]
     name = re.sub(r"_at_recall_(?=[01]\.\d+$)", "@", name)  # as trec_eval prints it
-    named = re.sub(r"@\d+$", "@K", name)
     own = _own()
-    printed = re.sub(r"[._]\d+$", "", name)  # P_10, as trec_eval prints it, or P.10
-    return known.get(named) or own.get(key(CUTOFF.sub("", name))) or own.get(key(printed))
+    if number := own.get(key(name)):
+        return number
+    cut = re.sub(r"@\d+$", "@k", name.casefold())
+    for number in known.values():
+        if number.name.casefold() == cut:  # F1@64 is f1@K, not f1
+            return number
+    base = own.get(key(CUTOFF.sub("", name)))
+    printed = own.get(key(re.sub(r"[ ._-]\d+$", "", name)))  # P_10, as trec_eval prints it, or P.10
+    number = base or printed
+    return number if number and number.takes_number else None
 
 
 def meanings(name: str) -> tuple[Meaning, ...]:
     """Return what a name means elsewhere, in any spelling and with any cutoff."""
+    name = name.rpartition("/")[2]  # response/llm_judged/groundedness, as MLflow prints it
+    whole = {key(name), key(_CUT_AT.sub("_at_k", re.sub(r"\(.*\)(?=@)", "", name)))}
+    # `recall@5` is a recall_at_k, whatever recall without a cutoff means to others.
+    if exact := tuple(meaning for meaning in table() if key(meaning.name) in whole):
+        return exact
     looked_up = _spellings(name)
     return tuple(
         meaning for meaning in table() if not looked_up.isdisjoint(_spellings(meaning.name))
@@ -162,36 +204,39 @@ def _spellings(name: str) -> frozenset[str]:
     plain = key(CUTOFF.sub("", name))
     without = _AT_END.sub("", plain) if len(plain) > 4 else plain
     topped = _TOP.sub("topk", plain)
-    bare = plain.removesuffix("score") if len(plain) > 9 else plain
-    # Classes of DeepEval and Azure, as in `ContextualPrecisionMetric` and `RelevanceEvaluator`.
-    for suffix in ("metric", "evaluator"):
-        bare = bare.removesuffix(suffix) if len(bare) > len(suffix) + 4 else bare
+    # Functions of TruLens, and classes of DeepEval and Azure, as in `ContextualPrecisionMetric`.
+    bare = plain
+    for suffix in ("withcotreasons", "metric", "evaluator"):
+        bare = bare.removesuffix(suffix) if len(bare) > len(suffix) + 1 else bare
+    bare = bare.removesuffix("score") if len(bare) > 8 else bare
     bare = bare.removeprefix("builtin")  # of Bedrock, as in `Builtin.ContextCoverage`
     return frozenset({plain, without, topped, bare} - {""})
 
 
 def names_of(number: Number) -> tuple[tuple[str, str], ...]:
     """Return the sources and the names that a number has elsewhere."""
-    return tuple(
-        (meaning.source, meaning.name)
-        for meaning in table()
-        if number in meaning.numbers and key(meaning.name) != key(number.base)
-    )
+    elsewhere = []
+    for meaning in table():
+        if number in meaning.numbers and key(meaning.name) != key(number.base):
+            rest = REST if number.name in meaning.complements else ""
+            elsewhere.append((meaning.source, f"{rest}{meaning.name}"))
+    return tuple(elsewhere)
 
 
-def described(number: Number) -> str:
+def described(sense: Sense) -> str:
     """Return a number with the commands that compute it, as a part of a message."""
-    calls = " or ".join(f"`{call}`" for call in number.calls[:2])
-    return f"{number.name} ({calls})"
+    calls = " or ".join(f"`{call}`" for call in sense.number.calls[:2])
+    return f"{sense.expression} ({calls})"
 
 
-def in_the_field(name: str) -> dict[Number, list[str]]:
+def in_the_field(name: str) -> tuple[Sense, ...]:
     """Return the numbers that a name means elsewhere, with the sources."""
-    by_number: dict[Number, list[str]] = {}
+    sources: dict[tuple[Number, bool], dict[str, None]] = {}
     for meaning in meanings(name):
         for number in meaning.numbers:
-            by_number.setdefault(number, []).append(meaning.source)
-    return by_number
+            sense = number, number.name in meaning.complements
+            sources.setdefault(sense, {})[meaning.source] = None
+    return tuple(Sense(number, rest, tuple(named)) for (number, rest), named in sources.items())
 
 
 def other_command(name: str) -> str | None:
@@ -206,16 +251,15 @@ def elsewhere(name: str) -> str | None:
     """Return what computes a name that a command does not have, and what it means elsewhere; None
     if nothing is known of it."""
     number = number_of(name)
-    by_number = in_the_field(name)
     sentences = []
     if number:
         commands = [f"`{command}`" for command in dict.fromkeys(number.commands)]
         verb = "computes" if len(commands) == 1 else "compute"
         calls = " or ".join(f"`{call}`" for call in number.calls)
         sentences.append(f"{' and '.join(commands)} {verb} {number.name}: {calls}")
-    for other, sources in by_number.items():
-        if other != number:
-            sentences.append(f"{', '.join(sources)}: {described(other)}")
+    for sense in in_the_field(name):
+        if sense.number != number or sense.rest:
+            sentences.append(f"{', '.join(sense.sources)}: {described(sense)}")
     if len(sentences) > 1:
         return f"{'; '.join(sentences)}; choose the one you mean"
     return sentences[0] if sentences else other_command(name)

@@ -158,10 +158,7 @@ def metric(spec: str | Metric) -> Metric:
     if "=" in spec:
         match = _ROW.fullmatch(spec.strip())
         if not match:
-            raise UsageError(
-                f"metric {spec!r} is not of the form name=claims_of:against, as in"
-                " on_policy=answer:policy"
-            )
+            raise _malformed(spec)
         name, claims_of, against = match.groups()
         if name in METRICS or name in ALIASES or name in OF_RAGAS:
             raise UsageError(
@@ -176,6 +173,15 @@ def metric(spec: str | Metric) -> Metric:
     if name not in METRICS:
         raise names.unknown("metric", name, METRICS)
     return METRICS[name]
+
+
+def _malformed(spec: str) -> UsageError:
+    """Return the error for a metric with `=` that is not written as one of a user."""
+    if known := names.elsewhere(spec):  # `factual_correctness(mode=precision)`, a column of ragas
+        return UsageError(f"unknown metric {spec!r}: {known}")
+    return UsageError(
+        f"metric {spec!r} is not of the form name=claims_of:against, as in on_policy=answer:policy"
+    )
 
 
 def canonical_name(name: str) -> str:

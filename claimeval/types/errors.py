@@ -335,16 +335,25 @@ def _misspelled(name: str, names: Sequence[str]) -> list[str]:
     other numbers.
     """
     typed = _plain(name)
+    longer = sorted((known for known in names if _plain(known).startswith(typed)), key=len)
+    if longer and len(typed) >= 4:
+        # `con` begins both `context_recall` and `conciseness`: none is meant more than others.
+        return longer if all(known.startswith(longer[0]) for known in longer) else []
     near: list[tuple[int, str]] = []
     for known in names:
         distance = _misspelled_by(typed, _plain(known))
-        if distance is not None and _digits(name) == _digits(known):
+        if distance is None or _digits(name) != _digits(known):
+            continue
+        if distance <= 1 or _initials(name) == _initials(known):
             near.append((distance, known))
-    if near or len(typed) < 4:
-        return [known for _, known in sorted(near)]
-    longer = sorted((known for known in names if _plain(known).startswith(typed)), key=len)
-    # `con` begins both `context_recall` and `conciseness`: none of them is meant more than others.
-    return longer if all(known.startswith(longer[0]) for known in longer) else []
+    return [known for _, known in sorted(near)]
+
+
+def _initials(name: str) -> list[str]:
+    """Return the first letters of the words of a name. Several wrong letters are a misspelling only
+    if they are those of the name: `citation_prec` is no citation_recall, `unfaithfulness` no
+    faithfulness."""
+    return re.findall("(?<![a-z0-9])[a-z0-9]", name.casefold())
 
 
 def _plain(name: str) -> str:

@@ -16,7 +16,7 @@ from claimeval.metrics.derived import DERIVED, DOWN, NUMBERED, directed
 from claimeval.metrics.rows import METRICS
 from claimeval.providers.local import perplexity, reward, similarity
 from claimeval.statistics.formatting import decimal
-from claimeval.types.errors import UsageError
+from claimeval.types.errors import UsageError, unknown_name
 from claimeval.types.records import CAUSES
 from claimeval.types.scales import ANSWER_QUESTIONS
 from tests.command_line import call
@@ -169,6 +169,19 @@ LEADS = {
     "ContextualPrecisionMetric": {"context_precision_ap"},
     "ContextualRecallMetric": {"context_recall"},
     "FaithfulnessMetric": {"faithfulness", "faithfulness_per_document", "k_precision"},
+    # functions, classes and columns of other tools
+    "context_relevance_with_cot_reasons": {"context_grade"},
+    "DocumentMAPEvaluator": {"ap_retrieved"},
+    "SASEvaluator": {"answer_similarity"},
+    "LLMContextPrecisionWithoutReference": {"context_precision_ap"},
+    "NonLLMContextRecall": {"set_recall"},
+    "factual_correctness(mode=precision)": {"correctness"},
+    "response/llm_judged/groundedness": {"faithfulness"},
+    "RetrievalNormalizedDCG": {"ndcg"},
+    "roc_auc_score": {"auroc"},
+    "sub_em": {"contains_reference"},
+    "citation_prec": {"alce_precision"},
+    "BLEU-4": {"bleu"},
 }
 """Names of the field, and the numbers of which at least one is named, and none besides."""
 
@@ -176,10 +189,96 @@ LEADS = {
 @pytest.mark.parametrize("name", LEADS)
 def test_a_name_of_the_field_leads_to_its_number(name: str) -> None:
     number = names.number_of(name)
-    found = {each.name for each in names.in_the_field(name)} | ({number.name} if number else set())
+    found = {sense.number.name for sense in names.in_the_field(name)}
+    found |= {number.name} if number else set()
     assert LEADS[name] & found
     if len(found) == 1:
         assert found <= LEADS[name]
+
+
+@pytest.mark.parametrize(
+    ("name", "numbers"),
+    [
+        ("recall@5", {"recall@K"}),
+        ("Precision@3", {"P@K"}),
+        ("P@1", {"P@K"}),
+        ("P(rel=2)@10", {"P@K"}),
+        ("MAP@100", {"map"}),
+        ("accuracy@1", {"hit@K"}),
+        ("F1@64", {"f1@K", "long_form_f1_on_topic@N"}),
+    ],
+)
+def test_with_a_cutoff_a_name_means_numbers_that_take_one(name: str, numbers: set[str]) -> None:
+    """RAGChecker's recall, that of people's labels and f1 of claims have no first K."""
+    number = names.number_of(name)
+    found = {sense.number.name for sense in names.in_the_field(name)}
+    assert found | ({number.name} if number else set()) == numbers
+
+
+@pytest.mark.parametrize("name", ["bleu_1", "bleu@1", "kappa(linear)", "coverage@3", "token_f1_2"])
+def test_what_follows_a_name_is_not_ignored_if_the_number_takes_none(name: str) -> None:
+    assert names.number_of(name) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "expression"),
+    [
+        ("refusal_rate", "1 - answered"),
+        ("is-refusal", "1 - answered"),
+        ("embedding_distance", "1 - answer_similarity"),
+        ("FPR", "1 - specificity"),
+        ("false negative rate", "1 - judge_recall"),
+        ("omission_rate", "1 - coverage"),
+        ("unsupported claims", "1 - faithfulness"),
+    ],
+)
+def test_a_share_of_what_fails_is_the_rest_of_its_number(name: str, expression: str) -> None:
+    """Without it, a refusal rate of 0.9 would be read as the answered share of 0.9."""
+    assert call("metrics", name).stdout.startswith(f"{name} is {expression} here (")
+    with pytest.raises(UsageError, match=re.escape(f": {expression} (`claimeval ")):
+        ce.score([SAMPLE], judges="local:lexical", metrics=name)
+    (sense,) = names.in_the_field(name)
+    listed = [elsewhere for _, elsewhere in names.names_of(sense.number)]
+    assert any(one.startswith("1 - ") for one in listed)
+
+
+def test_a_number_and_the_rest_of_another_are_told_apart() -> None:
+    printed = " ".join(call("metrics", "hallucination rate").stdout.split())
+    assert "hallucination rate is the name of several numbers: 1 - faithfulness guides" in printed
+    assert "hallucination guides to RAG evaluation" in printed
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("unfaithfulness", "incorrectness", "non_hallucination", "discoverage"),
+        *("nv_context_relevances", "effect_sizes", "nonhallucination"),
+    ],
+)
+def test_no_opposite_and_no_other_number_is_offered_for_a_misspelling(name: str) -> None:
+    known = [number.base for number in names.numbers().values()]
+    assert "Did you mean" not in str(unknown_name("metric", name, known))
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("citation_pre", "citation_precision"),
+        ("citation_persision", "citation_precision"),
+        ("noise_sensitivity_in_irelevant", "noise_sensitivity_in_irrelevant"),
+        ("faithful_ness", "faithfulness"),
+        ("contextrecal", "context_recall"),
+    ],
+)
+def test_a_beginning_and_a_misspelling_lead_to_the_name(name: str, meant: str) -> None:
+    known = [number.base for number in names.numbers().values()]
+    assert f"Did you mean {meant!r}" in str(unknown_name("metric", name, known))
+
+
+def test_f1_of_a_rank_is_not_the_only_one_that_is_offered() -> None:
+    with pytest.raises(UsageError, match=re.escape("for example f1@10")) as error:
+        ce.measure([SAMPLE], "f1")
+    assert "token_f1 (`claimeval lexical -m token_f1`)" in str(error.value)
 
 
 @pytest.mark.parametrize(
@@ -195,6 +294,10 @@ def test_a_name_of_the_field_leads_to_its_number(name: str) -> None:
         ("BERTScore", "is not computed"),
         ("XDCG", "are not computed"),
         ("faithfullness", "Did you mean 'faithfulness'"),
+        ("ConversationCompletenessMetric", "turn by turn"),
+        ("Fleiss' kappa", "Krippendorff's alpha"),
+        ("set_map", "is not computed"),
+        ("factual_correctness(mode=recall)", "coverage (`claimeval score -m coverage`)"),
     ],
 )
 def test_a_name_of_another_command_is_answered_with_it(name: str, words: str) -> None:
@@ -257,5 +360,5 @@ def test_names_of_whole_lists_say_which_map_they_mean() -> None:
 def test_the_docs_have_the_whole_table() -> None:
     text = PAGE.read_text(encoding="utf-8")
     for meaning in names.table():
-        numbers = ", ".join(f"`{number.name}`" for number in meaning.numbers)
+        numbers = ", ".join(map(meaning.expression, meaning.numbers))
         assert f"| {meaning.source} | `{meaning.name}` | {numbers} |" in text
