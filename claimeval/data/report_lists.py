@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from claimeval.data.source_files import addresses_in
 from claimeval.lexical.citations import marks
+from claimeval.types.records import has_words
 
 
 class ListedSource(NamedTuple):
@@ -174,6 +175,9 @@ def _in_lines(match: re.Match[str]) -> str:
     """Return "Sources: [1] a.pdf, [2] b.pdf" as a heading and lines."""
     pieces = re.split(r"(?=\[\d{1,3}\])", match["entries"])
     entries = [piece.strip(" ,;") for piece in pieces]
+    labeled = filter(None, map(_LABELED.match, entries))
+    if not any(has_words(entry["text"]) for entry in labeled):
+        return match[0]  # "Sources: [1], [2]" below a paragraph are its marks
     return "\n".join(["# Sources", *filter(None, entries)])
 
 

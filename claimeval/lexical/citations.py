@@ -306,13 +306,22 @@ def _citing(text: str, marks: Sequence[re.Match[str]]) -> list[tuple[int, int]]:
             continue
         if any(low <= start < high for low, high in code) or start in indexes:
             continue
-        if "square" in mark.re.groupindex:
+        if "square" in mark.re.groupindex and not _is_next_raised(text, mark, spans):
             start = end if _is_argument(text, mark) else _citation_start(text, mark, reordered)
         if start < end:
             spans.append((start, end))
         else:
             last_value = end
     return spans
+
+
+def _is_next_raised(text: str, mark: re.Match[str], spans: Sequence[tuple[int, int]]) -> bool:
+    """Return whether a raised number follows another one that cites, as in `restorer^1^ ^2^`."""
+    if mark["raised"] is None or not spans:
+        return False
+    start, end = spans[-1]
+    is_raised = text[start:end].lstrip().startswith(("^", "<sup"))
+    return is_raised and not text[end : mark.start()].strip(" ,;")
 
 
 def _is_joined(text: str, mark: re.Match[str], last_value: int) -> bool:
@@ -421,7 +430,10 @@ _BRACKETED_IDS = (
 )
 
 
-_URL = r"<?(?:https?://|www\.)[^\s()\[\]<>\"]{1,300}+(?:\([^\s()]{1,100}\))?>?"
+_URL = (
+    r"<?(?:https?://|www\.)[^\s()\[\]<>\"]{1,300}+"
+    r"(?:\([^\s()]{1,100}\)[^\s()\[\]<>\"]{0,300}+){0,3}>?"
+)
 _TITLED_URL = rf"\[[^\[\]\n]{{1,200}}\]\(\s?{_URL}(?:\s\"[^\"\n]{{0,100}}\")?\s?\)"
 _LINKED = rf"\]\(\s?{_URL}(?:\s\"[^\"\n]{{0,100}}\")?\s?\)"
 _SOURCE_LINK = (
@@ -438,6 +450,16 @@ _BRACKETED_URLS = (
     r"|\s{0,2}(?<!\])[\[(]\s?(?:(?:see|via|cf\.?|vgl\.?|siehe|voir|ver)[:：]?\s)?"
     rf"(?:{_TITLED_URL}|{_URL})(?:\s?[,;|]?\s?(?:{_TITLED_URL}|{_URL})){{0,9}}\s?[\])](?!\())"
 )
+LINK = rf"{_TITLED_URL}(?:[,;|]?\s?{_TITLED_URL}){{0,9}}"
+LINK_IN_BRACKETS = (
+    rf"[(（]\s?(?:(?:see|via|cf\.?|vgl\.?|siehe|voir|ver|{_SOURCE})[:：]?\s)?"
+    rf"(?:{_TITLED_URL}|{_URL})(?:\s?[,;|]?\s?(?:{_TITLED_URL}|{_URL})){{0,9}}\s?[)）]"
+)
+LINK_TO_PLACE = (
+    rf"(?:{_SOURCE_LINK}|{_PLACE_LINK})(?:[,;|]?\s?(?:{_SOURCE_LINK}|{_PLACE_LINK})){{0,9}}"
+)
+"""The patterns of links with a text of their own that can follow the full stop of their sentence;
+they have no groups."""
 _NO_ADDRESS_BEFORE = re.compile(
     r"(?<!\w)(?:(?:web|home)?-?(?:sites?|pages?)|portals?|links?|urls?|address(?:es)?|blogs?|forms?"
     r"|repo(?:sitory|s)?|servers?|endpoints?|api|app|shop|store|platform|forum|wiki|online|at|on|is"

@@ -11,7 +11,14 @@ import re
 from functools import cache, lru_cache
 from typing import Literal, NamedTuple
 
-from claimeval.lexical.citations import OPENING_MARK, OPENS_MARK, TRAILING_MARK
+from claimeval.lexical.citations import (
+    LINK,
+    LINK_IN_BRACKETS,
+    LINK_TO_PLACE,
+    OPENING_MARK,
+    OPENS_MARK,
+    TRAILING_MARK,
+)
 from claimeval.lexical.languages import language_of
 from claimeval.lexical.words import beyond_ascii, words_of
 
@@ -227,13 +234,31 @@ _OTHER_SIGNS = re.compile(rf"[…\u0370-\u03ff\u0561-\u0587{_STOPS}]")
 
 
 @cache
-def _end(plain: bool, marked: bool) -> re.Pattern[str]:
+def _trailing_links() -> str:
+    """Return the pattern of links that stand alone after the full stop of their sentence, as in
+    "It is old. ([example.org](https://...)) It is high."
+
+    A link that the next words may continue, "[The town](https://...) says so.", begins a sentence:
+    one with a name as its text stands alone only at the end of a line, and before a word that
+    seldom continues a name.
+    """
+    starters = "|".join(sorted(word.capitalize() for word in _STARTERS))
+    begins = rf"\s+(?:{starters})\b"
+    return (
+        rf"\s?(?:(?i:{LINK_IN_BRACKETS})|(?i:{LINK_TO_PLACE})(?=\s*(?:[\n\[(]|\Z)|\s+[^\W\d_a-z])"
+        rf"|(?i:{LINK})(?=\s*(?:\n|\Z)|{begins}))"
+    )
+
+
+@cache
+def _end(plain: bool, marked: bool, linked: bool) -> re.Pattern[str]:
     """Return the pattern of the end of a sentence, compiled on first use.
 
-    `plain`: the text has none of `_OTHER_SIGNS`; `marked`: it may have citation marks. These make
-    up most of the pattern, and take most of its time.
+    `plain`: the text has none of `_OTHER_SIGNS`; `marked`: it may have citation marks; `linked`: it
+    has links. These make up most of the pattern, and take most of its time.
     """
-    marks = rf"(?:[ \t]?{TRAILING_MARK})*+" if marked else ""
+    links = f"|{_trailing_links()}" if linked else ""
+    marks = rf"(?:[ \t]?{TRAILING_MARK}{links})*+" if marked else ""
     sign = "[.!?]" if plain else "[.!?…]"
     closing = rf"(?:[\"'”’»“«)\]*_]|[ \u00a0\u202f]»)*+{marks}(?=\s)"
     # What stands before the sign is looked at after it, since that takes the most time.
@@ -323,7 +348,8 @@ def block_sentences(text: str, block: TextBlock) -> tuple[Span, ...]:
     marked = OPENS_MARK.search(text, block.start, block.end) is not None
     beyond = beyond_ascii(text[block.start : block.end])
     plain = not _OTHER_SIGNS.search(beyond)
-    ends = _end(plain, marked).finditer(text, block.start, block.end)
+    linked = marked and "://" in text[block.start : block.end]
+    ends = _end(plain, marked, linked).finditer(text, block.start, block.end)
     cuts = [
         match.end()
         for match in ends

@@ -124,13 +124,8 @@ def of(sample: Sample, spans: Sequence[Span] | None = None) -> list[Citation]:
         found = tuple([mark for mark in found if not is_number(answer, mark, absent)])
     if not found:
         return []
-    text = masked(answer)
-    spoken = [
-        (span.start, number)
-        for number, span in enumerate(sentence_spans(sample) if spans is None else spans, 1)
-        if has_words(text[slice(*span)])
-    ]
-
+    spans = sentence_spans(sample) if spans is None else spans
+    spoken = list(_spoken(answer, spans))
     names = _Names(sample, ranks, numbers, absent)
     citations = []
     for mark in found:
@@ -140,6 +135,44 @@ def of(sample: Sample, spans: Sequence[Span] | None = None) -> list[Citation]:
             Citation(mark.start, mark.end, spoken[before - 1][1] if before else 1, cited)
         )
     return citations
+
+
+_NAMES_SOURCES = re.compile(
+    r"\W*(?:sources?|references?|citations?|quellen?|fuentes?|fontes?|fonti|источник|来源|來源|出典"
+    r"|출처)\s?[:：]",
+    re.IGNORECASE,
+)
+_DASH = re.compile(r"[\s>*_]*(?:[—–―]|--)[\s*_]*")
+"""What stands in a line before the name of whom it quotes."""
+_ENDS_QUOTE = re.compile(r"[\"”»’“」][\s*_]*\Z")
+
+
+def _spoken(answer: str, spans: Iterable[Span]) -> Iterator[tuple[int, int]]:
+    """Yield the start and the number of the sentences that can be cited for.
+
+    A line as "Source: [1]", or "— Smith [1]" below a quotation, says where the sentence above it
+    comes from: its marks are those of that sentence.
+    """
+    text = masked(answer)
+    before: Span | None = None
+    for number, span in enumerate(spans, 1):
+        if not has_words(text[slice(*span)]):
+            continue
+        names_source = _NAMES_SOURCES.match(answer, *span) is not None
+        if before is None or not (names_source or _is_quoted_from(answer, before, span, text)):
+            yield span.start, number
+        before = span
+
+
+def _is_quoted_from(answer: str, quoted: Span, span: Span, text: str) -> bool:
+    """Return whether a sentence names whom the sentence before it quotes. `text` is the answer
+    without its marks."""
+    dash = _DASH.match(answer, answer.rfind("\n", 0, span.start) + 1)
+    if dash is None or dash.end() < span.start:
+        return False
+    line = answer[answer.rfind("\n", 0, quoted.start) + 1 : quoted.start]
+    in_block = line.lstrip().startswith(">")
+    return in_block or _ENDS_QUOTE.search(text[slice(*quoted)].rstrip()) is not None
 
 
 def is_number(answer: str, mark: CitationMark, absent: Container[str]) -> bool:

@@ -319,6 +319,11 @@ B = "https://example.org/b_(1)"
             "High [1]–[2].\n\n## Sources\n1. Height, example.org/a.\n2. Lost.\n",
             ["a.html", "absent: [2] Lost."],
         ),
+        # lines below paragraphs name their sources and are no list
+        (
+            f"High.\n*Source: [1]*\n\nOld.\n(Sources: [1], [2])\n\n## Sources\n\n1. {A}\n2. {B}\n",
+            ["a.html", "a.html", "b.html"],
+        ),
         # a note within the text, and code
         (f"High.^[See {A}] Use `x[7]`.", ["a.html"]),
     ],

@@ -474,6 +474,54 @@ def test_marks_of_chat_programs_are_read_and_part_the_sentences(
     assert not any(sign in plain for sign in "[]{}<>^\ue200")
 
 
+def test_a_raised_number_after_another_one_is_a_mark_too() -> None:
+    text = "Rain fell ^1^ ^2^. Snow fell^1^^3^. Five km<sup>2</sup> <sup>3</sup>."
+    assert [name for mark in marks(text) for name in mark.names] == ["1", "2", "1", "3", "3"]
+
+
+ADDRESS = "https://www.example.org/a_(b)?x=1"
+
+
+@pytest.mark.parametrize(
+    "links",
+    [
+        f"[example.org]({ADDRESS})",
+        f"([example.org]({ADDRESS}))",
+        f"([The Times]({ADDRESS}), [Daily News]({ADDRESS}))",
+        f"(Source: [Daily News]({ADDRESS}))",
+        f"({ADDRESS})",
+        f"[Daily News]({ADDRESS})",
+        f'[Daily News]({ADDRESS} "News") [example.org]({ADDRESS})',
+        f"[1] [Daily News]({ADDRESS})",
+    ],
+)
+def test_links_alone_after_a_full_stop_are_of_the_sentence_before(links: str) -> None:
+    text = f"Rain fell. {links} The snow fell. {links}"
+    assert [text[start:end] for start, end in sentences(text)] == [
+        f"Rain fell. {links}",
+        f"The snow fell. {links}",
+    ]
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        f"[Daily News]({ADDRESS}) says so.",
+        f"[Daily News]({ADDRESS}) Editor Ann Lind says so.",
+        f"[The news of 1902]({ADDRESS}).",
+        f"[example.org]({ADDRESS}) is a site.",
+    ],
+)
+def test_a_link_begins_a_sentence_that_goes_on_with_it(sentence: str) -> None:
+    text = f"Rain fell. {sentence}"
+    assert [text[start:end] for start, end in sentences(text)] == ["Rain fell.", sentence]
+
+
+@pytest.mark.parametrize("odd", ["[a](https://b.c) ", "([a](https://b.c", "(https://b.c, "])
+def test_sentences_with_odd_long_links_are_read_to_their_end(odd: str) -> None:
+    assert sentences(f"Rain. {odd * 10_000}\n\nSnow.")[-1].end > 10_000
+
+
 @pytest.mark.parametrize(
     "mark",
     [

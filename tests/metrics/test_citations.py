@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import pytest
 
-from claimeval.metrics.citations import Cited, Unread, cited_contexts, of
+from claimeval.metrics.citations import Cited, Unread, cited_contexts, of, sentence_spans
 from claimeval.metrics.derived import DERIVED, GROUPS, WITH_DOCUMENTS, scores
 from claimeval.metrics.formulas import Matrix
 from claimeval.types.records import (
@@ -409,6 +409,40 @@ def test_a_mark_after_the_full_stop_or_on_its_own_line_belongs_to_the_sentence_b
         (4, ((1,),)),
     ]
     assert sorted(cited_contexts(sample)) == [1, 2]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Source: [1]",
+        "*Sources: [1]*",
+        "(Source: [1])",
+        "Source: Meyer, *The weather*, 1902 [1]",
+        "> — Ann Meyer [1]",
+        "\n> – Meyer, 1902 [1]",
+        ">\n> -- Meyer (1902) [1]",
+    ],
+)
+def test_a_line_that_says_where_a_sentence_is_from_cites_for_it(line: str) -> None:
+    answer = f"Snow fell.\n\n> Rain fell.\n{line}\n\nHail fell [2]."
+    sample = result(answer, [], ids=["a", "b"]).sample
+    found = [(one.sentence, one.cited) for one in of(sample)]
+    assert found[0] == (2, ((1,),))
+    texts = [answer[slice(*span)] for span in sentence_spans(sample)]
+    assert texts[found[1][0] - 1] == "Hail fell [2]."
+
+
+@pytest.mark.parametrize(
+    "line", ["— Snow fell [1].", "- Source code is open [1].", "He said: snow [1]."]
+)
+def test_other_lines_cite_for_themselves(line: str) -> None:
+    sample = result(f"Rain fell.\n\n{line}", [], ids=["a", "b"]).sample
+    assert [one.sentence for one in of(sample)] == [2]
+
+
+def test_a_line_below_words_in_quotes_says_whose_they_are() -> None:
+    sample = result("“Rain fell.”\n— Ann Meyer [1]", [], ids=["a", "b"]).sample
+    assert [one.sentence for one in of(sample)] == [1]
 
 
 def test_marks_of_cohere_and_chatgpt_count_from_0() -> None:
