@@ -255,16 +255,14 @@ def clause_kind(clause: str) -> SentenceKind:
 __all__ = ["SentenceClaim", "SentenceKind", "Span", "sentence_kinds", "sentences", "split_claims"]
 
 
-def sentence_kinds(text: str) -> list[tuple[Span, SentenceKind]]:
-    """Return the sentences of `text`, as `sentences` does, each with its kind."""
+def sentence_kinds(text: str) -> Iterator[tuple[Span, SentenceKind]]:
+    """Yield the sentences of `text`, as `sentences` has them, each with its kind."""
     text = untagged(text)
     text_blocks = blocks(text)
     masked_text = masked(text)
-    kinds: list[tuple[Span, SentenceKind]] = []
     for block, following in zip_longest(text_blocks, text_blocks[1:]):
         for sentence in block_sentences(text, block):
-            kinds.append((sentence, _sentence_kind(masked_text, block, following, sentence)))
-    return kinds
+            yield sentence, _sentence_kind(masked_text, block, following, sentence)
 
 
 def _sentence_kind(

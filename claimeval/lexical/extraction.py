@@ -98,7 +98,7 @@ def examine(text: str, claims: Sequence[Statement]) -> ExtractionCounts:
     Citations, list markers and code do not count as words.
     """
     plain = masked(untagged(text))
-    spans = sentence_kinds(text)
+    spans = list(sentence_kinds(text))
     sentences = [_words(plain[start:end]) for (start, end), _ in spans]
     counts = ExtractionCounts()
     _count_claims(counts, claims, sentences)

@@ -27,6 +27,7 @@ SHORT = 200
 text that is shorter than the last may be changed in every piece."""
 NAME = 60
 """Maximum number of characters of a name."""
+_WORD = re.compile(r"\w+")
 UNREADABLE = re.compile(
     r"(doc(ument)?|chunk|passage|context|ctx|[cdp])?[\W_]*\d+|[0-9a-f-]{16,}", re.IGNORECASE
 )
@@ -134,7 +135,7 @@ def name_of(document: Document) -> str:
 
 def folded(text: str) -> str:
     """Return a text without case, punctuation and white space at its ends."""
-    return re.sub(r"\W+", " ", text.casefold()).strip() or text
+    return " ".join(_WORD.findall(text.casefold())) or text
 
 
 def _contents(documents: Sequence[Document]) -> dict[int, str]:

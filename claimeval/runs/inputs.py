@@ -4,7 +4,7 @@ question."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Literal, NamedTuple
 
 from claimeval.lexical.claims import sentence_kinds
@@ -52,11 +52,15 @@ def declines(text: str, *, claims: bool) -> bool:
     word alone ("None.") is one where it makes a claim. How often a text is given says nothing:
     "Yes." to twenty questions is twenty answers.
     """
-    kinds = {kind for _, kind in sentence_kinds(text)}
     # "None." and "Unknown." are answers where a judge takes a claim from them.
     if claims and len(text.split()) == 1:
         return False
-    return "refusal" in kinds and not (claims and "statement" in kinds)
+    has_refusal = False
+    for _, kind in sentence_kinds(text):
+        if claims and kind == "statement":
+            return False  # as of most answers the first sentence, so that no other is looked at
+        has_refusal = has_refusal or kind == "refusal"
+    return has_refusal
 
 
 def _texts(sample: Sample, part: Part) -> object:
@@ -70,7 +74,9 @@ def _claimless(result: ScoredSample) -> bool:
     return not result.claims_of("answer") and "no_claims" in reasons
 
 
+@lru_cache(maxsize=4)
 def _sentences(text: str) -> set[str]:
+    """Return the sentences of an answer, which is compared both ways with that of the other run."""
     return {folded(text[start:end]) for start, end in sentences(text)}
 
 

@@ -30,7 +30,7 @@ def test_everything_is_lost_without_claims_but_questions_and_courtesies_are_no_l
 
 
 def test_nothing_is_lost_by_the_sentences_themselves() -> None:
-    spans = sentence_kinds(TEXT)
+    spans = list(sentence_kinds(TEXT))
     whole = [Statement(TEXT[start:end], (i,)) for i, ((start, end), _) in enumerate(spans)]
     found = counts(*whole)
     assert {name for name, (hits, _) in found.items() if hits and name.endswith("_lost")} == set()
