@@ -11,8 +11,9 @@ NO_IDS = "contexts have no ids"
 MATCHING = "matching"
 """The detail of a sample whose contexts are not matched by id: how they are, and why."""
 REMEDY = (
-    "without ids, contexts match no id of a reference context: give the ids of the contexts, or"
-    " compare their texts with the reference contexts (--match text)"
+    "without ids, contexts match no id of a reference context: give the ids of the contexts"
+    " (--field context_ids=COLUMN, within them as contexts.metadata.id), or compare their"
+    " texts with the reference contexts (--match text)"
 )
 RETRIEVED_IDS = (
     "context_ids",

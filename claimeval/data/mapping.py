@@ -41,6 +41,8 @@ FIELDS = (
     "messages",
 )
 _DOCUMENT_LISTS = ("contexts", "reference_contexts")
+_DOCUMENTS_OF = {"context_ids": "contexts", "reference_context_ids": "reference_contexts"}
+"""The documents of which a field has the ids."""
 
 
 class RowMapping(Record):
@@ -335,7 +337,7 @@ def _mapped(row: SourceRow, mapping: RowMapping) -> SourceRow:
         # A preset names an id that a row may lack, and then its number is one.
         if field == "id" and not given and values[column] is None:
             values[column] = row.number
-        used.update(chain.from_iterable(starts))
+        used.update(_dropped(field, starts, mapping))
         if field in ("question", "answer", "messages"):
             spoken.update(chain.from_iterable(starts))
         if field == "answer" and mapping.join is not None:
@@ -346,6 +348,14 @@ def _mapped(row: SourceRow, mapping: RowMapping) -> SourceRow:
     used -= whole | (set(CONVERSATIONS) - spoken)
     kept = {name: value for name, value in row.fields.items() if name not in used}
     return row._replace(fields={**kept, **values}, raw=row.fields)
+
+
+def _dropped(field: str, starts: Iterable[Iterable[str]], mapping: RowMapping) -> Iterator[str]:
+    """Yield the columns of which nothing is left once a field is read from them; none for ids
+    within documents, such as `contexts[*].metadata.id`, which leave these to be read too."""
+    documents = _DOCUMENTS_OF.get(field)
+    if documents is None or documents in mapping.fields:
+        yield from chain.from_iterable(starts)
 
 
 def _is_plain_column(row: SourceRow, paths: Sequence[str], mapping: RowMapping) -> bool:

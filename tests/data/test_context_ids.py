@@ -41,6 +41,35 @@ def test_a_column_that_is_none_is_not_asked_about(column: str, values: list[str]
     assert (run.summary["mrr"].mean, run.summary["mrr"].missing) == (None, {"missing_input": 1})
 
 
+@pytest.mark.parametrize(
+    ("mapping", "row"),
+    [
+        (
+            {"context_ids": "contexts[*].metadata.source"},
+            {"contexts": [{"text": each, "metadata": {"source": f"{each}.pdf"}} for each in "ab"]},
+        ),
+        (
+            {"reference_context_ids": "reference_contexts[*].meta.key"},
+            {
+                "context_ids": ["a.pdf", "b.pdf"],
+                "reference_contexts": [{"text": "b", "meta": {"key": "b.pdf"}}],
+            },
+        ),
+    ],
+)
+def test_ids_within_documents_leave_the_documents_in_place(
+    mapping: dict[str, str], row: dict[str, object]
+) -> None:
+    gold = {"question": "Q?", "contexts": ["a", "b"], "reference_context_ids": ["b.pdf"]}
+    run = ce.measure([{**gold, **row}], "mrr", mapping=mapping)
+    assert run.summary["mrr"].mean == 0.5
+
+
+def test_a_message_about_documents_without_ids_says_how_those_within_them_are_read() -> None:
+    with pytest.warns(ce.NoteWarning, match=r"--field context_ids=COLUMN.*metadata\.id"):
+        ce.measure([ROW], "mrr")
+
+
 def test_ids_of_other_documents_are_asked_about() -> None:
     with pytest.raises(ce.DataError, match="--field reference_context_ids=doc_ids"):
         list(ce.read_samples([{"question": "Q?", "contexts": ["a", "b"], "doc_ids": ["x"]}]))
