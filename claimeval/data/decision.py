@@ -28,6 +28,7 @@ from claimeval.data.field_names import (
     answers,
     by_a_system,
     describes,
+    is_apart_from_remarks,
     is_gold,
     is_of_a_system,
     is_singular,
@@ -222,13 +223,18 @@ class _ReadColumns:
         self._paths = profile([row.fields for row in self._rows])
         self._columns = {field: self._columns_of(field) for field in (*known, *mapping.fields)}
         """The columns or paths that each field is read from."""
+        self._beside_texts: dict[str, tuple[str, ...]] = {}
+        """Known columns that have objects where another column of the field has texts."""
+        for field in FIELDS[:2]:
+            self._leave_objects(field)
         self._several = {
             field: columns for field in known if len(columns := self._different(field)) > 1
         }
         """Fields with several known names that hold different values."""
-        self._objects = tuple(name for name in FIELDS[:2] if self._holds_objects(name))
+        self._objects = tuple(name for name in FIELDS[:2] if self._objects_of(name))
         """Fields whose column has objects or lists instead of texts."""
-        settled = {field: columns[:1] for field, columns in self._several.items()}
+        several = (*self._several, *self._beside_texts)
+        settled = {field: self._columns[field][:1] for field in several}
         # A column of objects would fail each row, and what else the rows have would stay unknown.
         settled |= dict.fromkeys(self._objects, ("",))
         readable = mapping.overridden_by(RowMapping(fields=settled)) if settled else mapping
@@ -405,12 +411,24 @@ class _ReadColumns:
                 return columns
         return columns[:1]
 
-    def _holds_objects(self, field: str) -> bool:
-        """Return whether most values of a known column are objects, or lists that are no
-        conversation and no list of gold answers."""
-        if field in self._mapping.fields or not self._columns[field]:
-            return False
-        column = self._columns[field][0]
+    def _leave_objects(self, field: str) -> None:
+        """Leave the known columns of objects out of those of a field, if others have texts. What is
+        within them may be the field; they are not."""
+        objects = self._objects_of(field)
+        texts = tuple(name for name in self._columns[field] if name not in objects)
+        if objects and texts:
+            self._columns[field] = texts
+            self._beside_texts[field] = objects
+
+    def _objects_of(self, field: str) -> tuple[str, ...]:
+        """Return the known columns of a field that have objects."""
+        if field in self._mapping.fields:
+            return ()
+        return tuple(name for name in self._columns[field] if self._is_of_objects(field, name))
+
+    def _is_of_objects(self, field: str, column: str) -> bool:
+        """Return whether most values of a column are objects, or lists that are no conversation
+        and no list of gold answers."""
         values = [row.fields[column] for row in self._rows if row.fields.get(column) is not None]
         within = [value for value in values if isinstance(value, (dict, list))]
         path = self._paths.get(column)
@@ -420,13 +438,20 @@ class _ReadColumns:
         # Most of them: one odd row of a thousand is an error of that row.
         return 2 * len(within) > len(values) and not listed
 
+    def _beside_columns_of_objects(self, field: str) -> OpenQuestion:
+        """Return the question about a column whose name another column of objects has too."""
+        column = self._columns[field][0]
+        objects = _or(self._beside_texts[field])
+        problem = f"{field} is in {column!r}, and {objects}, which is its name too, holds objects"
+        return OpenQuestion(field, problem, ({field: column},))
+
     def _known_names(self) -> Iterable[OpenQuestion]:
         """Ask for fields that two columns have known names of."""
+        if "question" in self._beside_texts and "question" not in self._several:
+            yield self._beside_columns_of_objects("question")
         for field, columns in self._several.items():
-            if field == "answer":
-                continue  # with all other columns that may be answers
-            if field == "contexts":
-                continue
+            if field in ("answer", "contexts"):
+                continue  # with all other columns that may be the field
             named = " and ".join(map(repr, columns))
             readings = tuple({field: column} for column in columns)
             yield OpenQuestion(field, f"{named} are names of {field}", readings)
@@ -484,8 +509,11 @@ class _ReadColumns:
             if any("." in path or "[" in path for path in read):
                 continue  # an export of a tool says where its answer is
             others = self._others(field, may_be, read)
-            if others or field in self._several or self._several_of_a_preset(field, read):
+            several = field in self._several or self._several_of_a_preset(field, read)
+            if others or several:
                 yield self._choice(field, [*read, *others])
+            elif field in self._beside_texts:
+                yield self._beside_columns_of_objects(field)
 
     def _around_answers(self) -> Iterable[OpenQuestion]:
         """Ask about sentences in which the answer stands word for word, where nothing is read as
@@ -526,14 +554,25 @@ class _ReadColumns:
         """Return the paths that may be a field as well, and that differ from those that are
         read."""
         taken = self._taken()
-        return [
-            path.path
+        others = [
+            path
             for path in self._paths.values()
             if path.path not in taken
             and not self._is_within(path, taken)
             and may_be(path)
             and self._differs(path, field, read)
         ]
+        # Of documents and their texts the documents are offered, and of copies one.
+        if field == "contexts":
+            others = _outermost(others)
+        names: list[str] = []
+        copies: list[dict[int, list[str]]] = []
+        for path in others:
+            texts = {row: path.texts(row) for row in path.values}
+            if len(path.keys) == 1 or texts not in copies:
+                names.append(path.path)
+                copies.append(texts)
+        return names
 
     def _several_of_a_preset(self, field: str, read: Sequence[str]) -> bool:
         """Return whether a row has different answers in two of the columns that a preset names."""
@@ -567,13 +606,36 @@ class _ReadColumns:
         if self._is_prompt(path):
             return False
         if len(path.keys) > 1:
-            return _is_answer_in_answer(path)
+            return self._may_be_answer_within(path)
         name = path.keys[0]
         if answers(name) or (may_answer(name) and are_sentences(path)):
             return True
         if may_sum_up(name) and are_sentences(path) and self._speaks_of_the_question(path):
             return True
         return self._may_reply(path) and self._speaks_of_the_question(path)
+
+    def _may_be_answer_within(self, path: PathValues) -> bool:
+        """Return whether sentences within an object may be what a system wrote: their name says
+        so, or says nothing and the answer that is read looks like a gold answer."""
+        if len(path.keys) == 2 and all(map(answers, path.keys)) and "[" not in path.path:
+            return True  # as in `response.answer`
+        if "[*]" in path.path or not are_sentences(path):
+            return False
+        if not is_apart_from_remarks(path.keys):
+            return False
+        if not self._speaks_of_the_question(path) or self._is_in(path, "evidence"):
+            return False
+        named = rank_of("answer", path) is not None
+        if named and not self._is_in(path, "metadata"):
+            return True
+        replies = named or may_reply(path.keys[-1]) or says_nothing_of_its_kind(path.keys[-1])
+        return replies and self._is_read_as_gold(path)
+
+    def _is_read_as_gold(self, path: PathValues) -> bool:
+        """Return whether the answer that is read looks like a gold answer beside other texts."""
+        return any(
+            self._looks_gold(read, (read, path.path)) for read in self._columns.get("answer", ())
+        )
 
     def _may_be_evidence(self, path: PathValues) -> bool:
         name = path.keys[-1]
@@ -592,11 +654,7 @@ class _ReadColumns:
             return False  # without contexts, it may be these as well
         if have_sentences(path) or self._speaks_of_the_answer(path):
             return True
-        if self._columns.get("reference_answers"):
-            return False
-        return any(
-            self._looks_gold(read, (read, path.path)) for read in self._columns.get("answer", ())
-        )
+        return not self._columns.get("reference_answers") and self._is_read_as_gold(path)
 
     def _speaks_of_the_answer(self, path: PathValues) -> bool:
         """Return whether texts have, in most rows whose answer says more than its question, a word
@@ -634,7 +692,7 @@ class _ReadColumns:
 
     def _may_be_contexts(self, path: PathValues) -> bool:
         if len(path.keys) > 1 or "[" in path.path:
-            return False
+            return self._may_be_contexts_within(path)
         if names_gold_documents(path.keys[0]) and self._has_some_of_contexts(path):
             return False  # what people chose among the documents that are searched
         if path.kind == "text":
@@ -647,6 +705,21 @@ class _ReadColumns:
         rank = rank_of_documents(path)
         named = rank is not None and rank[0] != UNNAMED
         return (named or self._are_passages_of(path)) and are_passages(path)
+
+    def _may_be_contexts_within(self, path: PathValues) -> bool:
+        """Return whether documents within an object may be contexts by their names, and are not
+        those that are read, or some of these."""
+        rank = rank_of_documents(path)
+        if path.kind == "text" or rank is None or rank[0] == UNNAMED or not are_passages(path):
+            return False
+        within = self._is_in(path, "evidence") or self._is_in(path, "metadata")
+        if within or not is_apart_from_remarks(path.keys):
+            return False
+        return not self._are_spans(path) and not self._is_part_of_contexts(path)
+
+    def _is_in(self, path: PathValues, field: str) -> bool:
+        """Return whether a path leads into a column that is read as another field."""
+        return path.keys[0] in self._columns.get(field, ())
 
     def _has_some_of_contexts(self, path: PathValues) -> bool:
         """Return whether some row has a text that stands in its contexts."""
@@ -1603,11 +1676,6 @@ def _holds_another(path: PathValues, others: Iterable[PathValues]) -> bool:
     """Return whether a path has the texts of another, and more."""
     texts = [other for other in others if other.kind == path.kind == "text"]
     return any(holds(path, other) and not holds(other, path) for other in texts)
-
-
-def _is_answer_in_answer(path: PathValues) -> bool:
-    """Return whether a path is that of an object of answers, such as `response.answer`."""
-    return len(path.keys) == 2 and all(map(answers, path.keys)) and "[" not in path.path
 
 
 _NAME = re.compile(r"(?=.*[A-Za-z])(?=.*[\d_])[A-Za-z0-9_.:/#-]{3,100}")

@@ -168,6 +168,8 @@ _ABOUT = frozenset(
 )
 """Words of columns of texts that are about a sample, whatever the texts look like."""
 
+_PARTS = frozenset(_list("choice step turn call"))
+"""Words of these that also name the parts of a log, in which answers and documents are."""
 
 _REWORDED = frozenset(_list("paraphrase rewritten rewrite"))
 """Words of lists of questions or answers in other words; one text may be an answer."""
@@ -178,6 +180,15 @@ def describes(words: Sequence[str]) -> bool:
     if not words or words[-1] in _NO_TEXT or not _OF_DEVELOPERS.isdisjoint(words):
         return True
     return "system" in words and (len(words) == 1 or words[-1] in _OF_A_SYSTEM)
+
+
+def is_apart_from_remarks(keys: Sequence[str]) -> bool:
+    """Return whether no key of a path says that what it leads to is about a sample, as what is
+    within `scores`, `feedback` or `claims` is."""
+    *outer, last = map(words_of, keys)
+    # `systems` has what each of them wrote, while what is under `system` alone is said to it.
+    about = any(describes(words) for words in outer if words != ("system",)) or describes(last)
+    return not about and (_ABOUT - _PARTS).isdisjoint(chain(last, *outer))
 
 
 def is_of_a_system(words: Words) -> bool:

@@ -1282,3 +1282,86 @@ def test_a_history_that_ends_with_an_answer_is_offered_as_the_conversation(
     ]
     rows = table({name: talks, "question": ("And then?",) * 3, "answer": ANSWERS})
     assert readings(rows) == ()
+
+
+def within(path: str, value: Any) -> dict[str, Any]:
+    """An object, or a list of one, with a value at a path such as `choices[].text`."""
+    for key in reversed(path.split(".")):
+        name = key.removesuffix("[]")
+        value = {name: [value] if key != name else value}
+    return dict(value)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *("output.text", "outputs.baseline", "generations[].text", "run.final", "rag.response"),
+        *("choices[].message.content", "systems.ours.answer", "predictions.gpt-4o", "data.reply"),
+        *("metadata.prediction", "response.text", "candidates[].text", "steps[].result.answer"),
+    ],
+)
+def test_an_answer_within_an_object_is_asked_for_beside_a_gold_answer(path: str) -> None:
+    columns = {"question": QUESTIONS, "contexts": CONTEXTS, "answer": GOLD}
+    rows = [row | within(path, answer) for row, answer in zip(table(columns), ANSWERS, strict=True)]
+
+    assert read(rows, readings(rows)[0]) == truth(gold=GOLD)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *("outputs.contexts", "retrieval.docs", "rag.retrieved", "trace.steps[].docs"),
+        *("response.sources", "search.hits[].chunks"),
+    ],
+)
+def test_documents_within_an_object_are_asked_for_beside_others(path: str) -> None:
+    columns = {"question": QUESTIONS, "answer": ANSWERS, "contexts": OTHER}
+    rows = [row | within(path, texts) for row, texts in zip(table(columns), CONTEXTS, strict=True)]
+
+    assert truth() in [read(rows, reading) for reading in readings(rows)]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *("scores.faithfulness.reason", "judge.output", "feedback.text", "claims[].text"),
+        *("details.statement", "critique.text", "suggestions[].text", "evidence.policy"),
+        *("metadata.summary", "config.system_prompt", "user.bio", "annotations[].text"),
+    ],
+)
+def test_sentences_about_a_sample_within_an_object_ask_nothing(path: str) -> None:
+    columns = {"question": QUESTIONS, "answer": ANSWERS, "contexts": CONTEXTS}
+    texts = [f"It is said that {answer}" for answer in ANSWERS]
+    rows = [row | within(path, text) for row, text in zip(table(columns), texts, strict=True)]
+
+    assert read(rows) == truth()
+
+
+def test_copies_of_what_is_read_within_the_reply_of_an_api_ask_nothing() -> None:
+    columns = {"question": QUESTIONS, "answer": ANSWERS, "contexts": CONTEXTS}
+    rows = [
+        {**row, "raw": within("choices[].message.content", row["answer"]), "found": {"docs": docs}}
+        for row, docs in zip(table(columns), CONTEXTS, strict=True)
+    ]
+
+    assert read(rows) == truth()
+
+
+def test_a_column_of_objects_with_a_known_name_hides_no_column_of_texts() -> None:
+    columns = {"question": QUESTIONS, "contexts": CONTEXTS, "response": ANSWERS}
+    trivia = [{"value": text, "aliases": [text]} for text in GOLD]
+    rows = table({**columns, "answer": trivia})
+
+    (reading,) = readings(rows)
+
+    assert read(rows, reading) == truth()
+
+
+def test_a_column_of_texts_is_the_question_beside_one_of_objects() -> None:
+    columns = {"question": QUESTIONS, "answer": ANSWERS, "contexts": CONTEXTS}
+    rows = table({**columns, "query": [{"text": text, "top_k": 3} for text in QUESTIONS]})
+
+    (reading,) = readings(rows)
+
+    assert reading == {"question": "question"}
+    assert read(rows, reading) == truth()
