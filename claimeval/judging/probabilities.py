@@ -21,6 +21,9 @@ from claimeval.types.requests import Completion
 
 LEAST_MASS = 0.5
 """Minimum share of the token's probability that is on words."""
+MOST_LOGPROB = 1e-3
+"""Largest log-probability: 0 up to rounding. Servers that report more give scores of another kind,
+such as logits."""
 _WORD = re.compile(r"[\s\"'*]*([A-Za-z0-9_]+)")
 S = TypeVar("S")
 
@@ -60,6 +63,8 @@ def of_tokens(
 def _of_token(token: TokenLogprobs, positive: Callable[[str], bool | None]) -> float | None:
     mass = {True: 0.0, False: 0.0}
     for spelling, logprob in token.alternatives:
+        if logprob > MOST_LOGPROB:
+            return None
         support = positive(spelling)
         if support is not None:
             mass[support] += math.exp(logprob)

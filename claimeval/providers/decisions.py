@@ -10,11 +10,10 @@ becomes no label.
 from __future__ import annotations
 
 import json
-import math
 from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import TYPE_CHECKING, Any
 
 from claimeval.providers import Keep, Provider, check_settings
 from claimeval.providers.http import ResponseRecorder, check_endpoint
@@ -186,19 +185,15 @@ def _shares(probabilities: object) -> dict[str, float] | None:
             return None
         value = each.get("value")
         share = each.get("probability")
-        if not isinstance(value, str) or value in shares or not _is_probability(share):
+        if not isinstance(value, str) or value in shares:
+            return None
+        if not isinstance(share, int | float) or isinstance(share, bool):
+            return None
+        # Not `math.isfinite`, which fails for numbers of hundreds of digits. This is false for NaN.
+        if not 0 <= share <= 1:
             return None
         shares[value] = share
     return shares
-
-
-def _is_probability(share: object) -> TypeGuard[float]:
-    return (
-        isinstance(share, int | float)
-        and not isinstance(share, bool)
-        and math.isfinite(share)
-        and 0 <= share <= 1
-    )
 
 
 class DecisionServer:

@@ -259,7 +259,7 @@ def read_tokens(body: bytes) -> tuple[TokenLogprobs, ...] | None:
             )
             for entry in entries
         )
-    except (ValueError, LookupError, TypeError, AttributeError):
+    except (ValueError, LookupError, TypeError, AttributeError, OverflowError):
         return None
 
 

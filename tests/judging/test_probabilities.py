@@ -219,3 +219,18 @@ def test_both_providers_are_asked_for_them_and_the_panel_has_them(
 def test_models_that_give_none_are_refused_before_any_call() -> None:
     with pytest.raises(UsageError, match="gives no log-probabilities"):
         specs.parse_judge(Judge(name="j", model="openai:gpt-5", top_logprobs=5))
+
+
+@pytest.mark.parametrize("number", ["12.5", "1000", "1" + "0" * 400])
+def test_a_number_that_is_no_log_probability_gives_none(number: str) -> None:
+    one = ("supported", {"supported": 0.6, "not": 0.2})
+    two = ("not_found", {"not_found": 0.85, "supported": 0.05})
+    body = completion(reply(one, two)).body
+    stated = f'"logprob": {math.log(0.05)}'.encode()
+    assert body.count(stated) == 1
+    odd = read_chat(body.replace(stated, b'"logprob": ' + number.encode()))
+
+    read = [verdict for (verdict,) in assess.read(odd, request()).values.values()]
+
+    assert [verdict.label for verdict in read] == ["supported", "not_found"]
+    assert read[1].probability is None

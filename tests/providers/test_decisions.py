@@ -210,6 +210,7 @@ def test_faultless_answers_are_accepted_in_any_order(server: Server, change: Cha
         (_shares("0.1", "0.8", "0.1"), "unparsable"),
         (_shares(False, True, False), "unparsable"),
         (_shares(None, 0.9, 0.1), "unparsable"),
+        (_shares(0.1, 10**400, 0.1), "unparsable"),
         (_second(lambda each: each["probabilities"].pop(0)), "unparsable"),
         (
             _second(lambda each: each["probabilities"].append(each["probabilities"][0])),
@@ -379,6 +380,7 @@ FAULTS: dict[str, Callable[[Server], None]] = {
     "sum of 1.3": _set("change", _shares(0.3, 0.9, 0.1)),
     "NaN": _set("change", _shares(math.nan, 0.9, 0.1)),
     "below 0": _set("change", _shares(-0.1, 1.0, 0.1)),
+    "a number of 400 digits": _set("change", _shares(10**400, 0.8, 0.1)),
     "percentages": _set("change", _shares(10, 80, 10)),
     "texts": _set("change", _shares("0.1", "0.8", "0.1")),
     "fewer probabilities": _set("change", _second(lambda each: each["probabilities"].pop())),
