@@ -19,6 +19,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from claimeval.data import documents
@@ -254,6 +255,7 @@ class _ReadColumns:
             self._beside_messages(),
             self._second_columns(),
             self._around_answers(),
+            self._conversations_beside_gold(),
             self._contents(),
         )
         asked = _first_by_field(about_what_is_read)
@@ -484,14 +486,25 @@ class _ReadColumns:
                 return str(path.values[row]).strip()
         return None
 
-    def _choice_beside(self, messages: str, columns: Sequence[str]) -> OpenQuestion:
-        """Return the question whether the answer is in the messages or in one of these columns."""
+    def _choice_beside(
+        self,
+        messages: str,
+        columns: Sequence[str],
+        unread: Reading = MappingProxyType({}),
+    ) -> OpenQuestion:
+        """Return the question whether the answer is in the messages or in one of these columns.
+
+        Args:
+            messages: The path of the messages.
+            columns: The columns.
+            unread: The reading of the messages, if they are not read.
+        """
         gold = [column for column in columns if not by_a_system(column)]
         systems = [column for column in columns if by_a_system(column)]
         readings: list[Reading] = [{"answer": column} for column in systems]
-        whole = {"answer": ""}
+        whole = {**unread, "answer": ""}
         if gold and not self._columns.get("reference_answers"):
-            readings.append({"answer": "", "reference_answers": gold[0]})
+            readings.append({**whole, "reference_answers": gold[0]})
         readings += [whole, *({"answer": column} for column in gold)]
         problem = f"answer may be in {_or(columns)} or in the last message of {messages!r}"
         return OpenQuestion("answer", problem, tuple(readings))
@@ -514,6 +527,35 @@ class _ReadColumns:
                 yield self._choice(field, [*read, *others])
             elif field in self._beside_texts:
                 yield self._beside_columns_of_objects(field)
+
+    def _conversations_beside_gold(self) -> Iterable[OpenQuestion]:
+        """Ask about conversations that end with another answer to the question than the one that is
+        read, which looks like a gold answer: the history of a question ends with what was said
+        before it."""
+        read = self._columns.get("answer", ())
+        given = self._mapping.is_given("answer") or self._mapping.is_given("messages")
+        if given or len(read) != 1 or read[0] not in self._paths:
+            return
+        taken = self._taken()
+        for path in self._paths.values():
+            if path.kind != "messages" or path.path in taken:
+                continue
+            if self._is_within(path, taken):
+                continue
+            if self._ends_with_another_answer(path, read[0]):
+                yield self._choice_beside(path.path, read, {"messages": path.path})
+                return
+
+    def _ends_with_another_answer(self, path: PathValues, column: str) -> bool:
+        """Return whether conversations end with another answer to the question than a column has,
+        which looks like a gold answer."""
+        said: dict[int, str] = {}
+        for row, exchange in path.last_exchanges().items():
+            asked = self._texts_of("question", row)
+            if not exchange.question or (asked and asked[0].strip() in exchange.question):
+                said[row] = str(exchange.answer)
+        whole = 2 * len(said) > len(path.values)
+        return whole and _differ(self._paths[column], said) and self._is_read_as_gold(path)
 
     def _around_answers(self) -> Iterable[OpenQuestion]:
         """Ask about sentences in which the answer stands word for word, where nothing is read as
@@ -554,6 +596,8 @@ class _ReadColumns:
         """Return the paths that may be a field as well, and that differ from those that are
         read."""
         taken = self._taken()
+        if field == "answer":
+            self._paths |= self._first_of_several_answers(taken)
         others = [
             path
             for path in self._paths.values()
@@ -568,11 +612,35 @@ class _ReadColumns:
         names: list[str] = []
         copies: list[dict[int, list[str]]] = []
         for path in others:
-            texts = {row: path.texts(row) for row in path.values}
+            texts: dict[int, list[str]] = {}
+            for row in path.values:
+                texts[row] = path.texts(row)
             if len(path.keys) == 1 or texts not in copies:
                 names.append(path.path)
                 copies.append(texts)
         return names
+
+    def _first_of_several_answers(self, taken: Collection[str]) -> dict[str, PathValues]:
+        """Return the paths of the first of several answers that a system wrote, if the answer that
+        is read looks like a gold answer."""
+        found: dict[str, PathValues] = {}
+        for path in self._paths.values():
+            if path.kind != "texts" or path.path in taken or self._is_within(path, taken):
+                continue
+            if not any(map(by_a_system, path.keys)):
+                continue
+            if not is_apart_from_remarks(path.keys):
+                continue
+            if not self._is_read_as_gold(path):
+                continue
+            first = path.path.replace("[*]", "[0]")
+            if first == path.path:
+                first += "[0]"
+            values: dict[int, str] = {}
+            for row, texts in path.values.items():
+                values[row] = texts[0]
+            found.setdefault(first, PathValues(first, path.keys, "text", values))
+        return found
 
     def _several_of_a_preset(self, field: str, read: Sequence[str]) -> bool:
         """Return whether a row has different answers in two of the columns that a preset names."""
@@ -623,13 +691,17 @@ class _ReadColumns:
             return False
         if not is_apart_from_remarks(path.keys):
             return False
-        if not self._speaks_of_the_question(path) or self._is_in(path, "evidence"):
+        if self._is_in(path, "evidence"):
+            return False
+        if not self._speaks_of_the_question(path):
             return False
         named = rank_of("answer", path) is not None
         if named and not self._is_in(path, "metadata"):
             return True
-        replies = named or may_reply(path.keys[-1]) or says_nothing_of_its_kind(path.keys[-1])
-        return replies and self._is_read_as_gold(path)
+        key = path.keys[-1]
+        if not named and not may_reply(key) and not says_nothing_of_its_kind(key):
+            return False
+        return self._is_read_as_gold(path)
 
     def _is_read_as_gold(self, path: PathValues) -> bool:
         """Return whether the answer that is read looks like a gold answer beside other texts."""
@@ -709,13 +781,18 @@ class _ReadColumns:
     def _may_be_contexts_within(self, path: PathValues) -> bool:
         """Return whether documents within an object may be contexts by their names, and are not
         those that are read, or some of these."""
+        if path.kind == "text" or not are_passages(path):
+            return False
         rank = rank_of_documents(path)
-        if path.kind == "text" or rank is None or rank[0] == UNNAMED or not are_passages(path):
+        if rank is None or rank[0] == UNNAMED:
             return False
-        within = self._is_in(path, "evidence") or self._is_in(path, "metadata")
-        if within or not is_apart_from_remarks(path.keys):
+        if self._is_in(path, "evidence") or self._is_in(path, "metadata"):
             return False
-        return not self._are_spans(path) and not self._is_part_of_contexts(path)
+        if not is_apart_from_remarks(path.keys):
+            return False
+        if self._are_spans(path):
+            return False
+        return not self._is_part_of_contexts(path)
 
     def _is_in(self, path: PathValues, field: str) -> bool:
         """Return whether a path leads into a column that is read as another field."""
@@ -1077,7 +1154,11 @@ class _ReadColumns:
         for other in self._by_shape("answer", {*taken, *named}):
             path = self._paths[other.path]
             golden = all(self._looks_gold(name, (name, other.path)) for name in named)
-            if golden and len(path.keys) == 1 and self._speaks_of_the_question(path):
+            if not golden or not is_apart_from_remarks(path.keys):
+                continue
+            if self._is_in(path, "evidence"):
+                continue
+            if self._speaks_of_the_question(path):
                 return [Candidate(other.path, other.why, candidates[0].rank), *candidates]
         return list(candidates)
 

@@ -1365,3 +1365,41 @@ def test_a_column_of_texts_is_the_question_beside_one_of_objects() -> None:
 
     assert reading == {"question": "question"}
     assert read(rows, reading) == truth()
+
+
+@pytest.mark.parametrize("path", ["responses", "generations.text"])
+def test_the_first_of_several_answers_is_offered_beside_a_gold_answer(path: str) -> None:
+    column, _, key = path.partition(".")
+    rows = table({"question": QUESTIONS, "contexts": CONTEXTS, "answer": GOLD})
+    for row, answer in zip(rows, ANSWERS, strict=True):
+        texts = [answer, f"{answer} Really."]
+        row[column] = [{key: text} for text in texts] if key else texts
+
+    assert read(rows, readings(rows)[0]) == truth(gold=GOLD)
+
+
+@pytest.mark.parametrize("name", ["chat", "log", "session", "run"])
+def test_a_conversation_of_the_question_is_asked_for_beside_a_gold_answer(name: str) -> None:
+    rows = table({"question": QUESTIONS, "contexts": CONTEXTS, "answer": GOLD})
+    for row, answer in zip(rows, ANSWERS, strict=True):
+        asked = {"role": "user", "content": row["question"]}
+        row[name] = [asked, {"role": "assistant", "content": answer}]
+
+    assert read(rows, readings(rows)[0]) == truth(gold=GOLD)
+
+
+def test_a_conversation_before_the_question_asks_nothing_beside_a_gold_answer() -> None:
+    rows = table({"question": QUESTIONS, "contexts": CONTEXTS, "answer": GOLD})
+    for row in rows:
+        said = {"role": "assistant", "content": "Hello, what can I do for you today?"}
+        row["chat"] = [{"role": "user", "content": "Good morning to you."}, said]
+
+    assert read(rows) == truth(answers=GOLD)
+
+
+def test_an_answer_within_an_object_is_offered_before_a_list_of_gold_answers() -> None:
+    rows = table({"question": QUESTIONS, "contexts": CONTEXTS, "answers": [[x] for x in GOLD]})
+    for row, answer in zip(rows, ANSWERS, strict=True):
+        row["rag"] = {"text": answer}
+
+    assert read(rows, readings(rows)[0]) == truth(gold=GOLD)
