@@ -7,9 +7,11 @@ checked by identities (`total = prompt + completion`), and not taken by the name
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from itertools import combinations
+from functools import lru_cache
+from itertools import chain, combinations
 
 from claimeval.types.requests import Usage
 
@@ -17,33 +19,46 @@ MOST_TOKENS = 2**53
 """Maximum number of tokens that is believed. Larger numbers would overflow rates and costs."""
 
 _RECORDS = ("usage", "usageMetadata", "usage_metadata")
-_PROMPT = ("prompt_tokens", "input_tokens", "promptTokenCount", "prompt_token_count")
-_OUTPUT = ("completion_tokens", "output_tokens", "candidatesTokenCount", "candidates_token_count")
-_TOTAL = ("total_tokens", "totalTokenCount", "total_token_count")
+_PROMPT = ("prompttokens", "inputtokens", "prompttokencount")
+_OUTPUT = ("completiontokens", "outputtokens", "candidatestokencount")
+_TOTAL = ("totaltokens", "totaltokencount")
+_CACHE_BESIDE = ("cachereadinputtokens", "cachecreationinputtokens", "cachewriteinputtokens")
+"""Counts of the cache that the prompt does not include: of what was read, and of what was written
+(Anthropic, Amazon)."""
 _CACHED = (
-    "cached_tokens",
-    "prompt_cache_hit_tokens",
-    "cache_read_input_tokens",
-    "num_cached_tokens",
-    "cachedContentTokenCount",
+    "cachedtokens",
+    "promptcachehittokens",
+    _CACHE_BESIDE[0],
+    "numcachedtokens",
+    "cachedcontenttokencount",
+    "cachedinputtokens",
 )
 """OpenAI and most others, and Moonshot outside the details; DeepSeek; Anthropic and gateways to it;
-Mistral; Gemini."""
-_WRITTEN = (
-    "cache_write_tokens",
-    "cache_creation_tokens",
-    "cached_creation_tokens",
-    "cache_creation_input_tokens",
-)
-_CITED = "citation_tokens"
+Mistral; Gemini; Vercel."""
+_WRITTEN = ("cachewritetokens", "cachecreationtokens", "cachedcreationtokens", *_CACHE_BESIDE[1:])
+_CITED = "citationtokens"
 """Perplexity's tokens of what it searched, billed like those of the prompt."""
-_NOT_CACHED = "prompt_cache_miss_tokens"
+_NOT_CACHED = "promptcachemisstokens"
 """DeepSeek's tokens of the prompt beside those of its cache."""
-_REASONING = ("reasoning_tokens", "thinking_tokens", "thoughtsTokenCount")
-_OF_PROMPT = ("prompt_tokens_details", "input_tokens_details")
-_OF_OUTPUT = ("completion_tokens_details", "output_tokens_details")
+_REASONING = re.compile(
+    "(?:output|completion)?(?:reasoning|thinking|thoughts?)(?:output)?tokens?(?:count)?"
+)
+"""Names of the tokens of hidden reasoning."""
+_OF_PROMPT = (
+    "prompttokensdetails",
+    "inputtokensdetails",
+    "prompttokendetails",
+    "inputtokendetails",
+)
+_OF_OUTPUT = (
+    "completiontokensdetails",
+    "outputtokensdetails",
+    "completiontokendetails",
+    "outputtokendetails",
+)
+_SLACK = 2
+"""Tokens by which a total may be below the sum of its parts."""
 NOT_REPORTED = Usage()
-
 
 _TICKS = 10_000_000_000
 """xAI's ticks in a dollar (https://docs.x.ai/developers/cost-tracking)."""
@@ -61,12 +76,13 @@ def usage_of(reply: Mapping[str, object], *, has_text: bool = True) -> Usage:
         reply: The body of the reply.
         has_text: Whether the reply has a text. Beside a text, zeros are no counts.
     """
-    records = map(reply.get, _RECORDS)
-    counts = next((record for record in records if isinstance(record, Mapping)), None)
-    if counts is None:
+    records = [record for record in map(reply.get, _RECORDS) if isinstance(record, Mapping)]
+    if not records:
         return NOT_REPORTED
-    tokens = _tokens_of(counts, has_text=has_text)
-    dollars, in_credits = _charged(counts)
+    read = (_tokens_of(_by_plain_names(record), has_text=has_text) for record in records)
+    # A gateway that counts nothing may leave the record of the server behind it beside its own.
+    tokens = next((tokens for tokens in read if tokens != NOT_REPORTED), NOT_REPORTED)
+    dollars, in_credits = _charged(records[0])
     stated = dollars is not None or in_credits is not None
     return replace(tokens, dollars=dollars, credits=in_credits) if stated else tokens
 
@@ -75,18 +91,22 @@ def _charged(counts: Mapping[str, object]) -> tuple[float | None, float | None]:
     """Return what a reply states that it cost, in dollars and in credits of its host.
 
     xAI counts ticks of a dollar, and Perplexity's record is in dollars. OpenRouter's number is in
-    credits; what a user's own key paid to the provider stands beside it.
+    credits; what a user's own key paid to the provider stands beside it. Without that, nothing says
+    what the reply cost. Nor do zeros in the fields of xAI and Perplexity, whose replies are not
+    free: a gateway that counts nothing sends them.
     """
     ticks = _amount(counts.get("cost_in_usd_ticks"))
     if ticks is not None:
-        return ticks / _TICKS, None
+        return ticks / _TICKS or None, None
     cost = counts.get("cost")
     if isinstance(cost, Mapping):
-        return _amount(cost.get("total_cost")), None
+        return _amount(cost.get("total_cost")) or None, None
     charged = _amount(cost)
-    details = counts.get("cost_details")
-    if charged is not None and counts.get("is_byok") is True and isinstance(details, Mapping):
-        charged += _amount(details.get("upstream_inference_cost")) or 0.0
+    if charged is not None and counts.get("is_byok") is True:
+        details = counts.get("cost_details")
+        upstream = details.get("upstream_inference_cost") if isinstance(details, Mapping) else None
+        paid = _amount(upstream)
+        return None, None if paid is None else charged + paid
     return None, charged
 
 
@@ -97,14 +117,30 @@ def _amount(value: object) -> float | None:
     return amount if amount is not None and amount >= 0 else None
 
 
+def _by_plain_names(record: Mapping[object, object]) -> dict[str, object]:
+    """Return a record with names in small letters without underscores: `inputTokens` and
+    `input_tokens` are one name."""
+    return {_plain_name(name): value for name, value in record.items()}
+
+
+@lru_cache(maxsize=256)
+def _plain_name(name: object) -> str:
+    return str(name).replace("_", "").lower()
+
+
+@lru_cache(maxsize=256)
+def _counts_reasoning(name: str) -> bool:
+    return bool(_REASONING.fullmatch(name))
+
+
 def _tokens_of(counts: Mapping[str, object], *, has_text: bool) -> Usage:
     """Return the tokens in a record of counts."""
     of_prompt = list(_with_details(counts, _OF_PROMPT))
     of_output = list(_with_details(counts, _OF_OUTPUT))
     cached = _first(of_prompt, _CACHED)
     written = _first(of_prompt, _WRITTEN)
-    reasoning = _first(of_output, _REASONING) or 0
-    prompt = _prompt_of(counts, cached or 0)
+    reasoning = _first(of_output, tuple(filter(_counts_reasoning, chain(*of_output)))) or 0
+    prompt = _prompt_of(counts, of_prompt)
     output = _first([counts], _OUTPUT)
     total = _first([counts], _TOTAL)
     # A gateway that counts nothing sends zeros, and a run with a cap would be free for ever.
@@ -112,26 +148,56 @@ def _tokens_of(counts: Mapping[str, object], *, has_text: bool) -> Usage:
         prompt = prompt or None
         output = output or None
         total = total or None
-    if output is not None and total is None:
-        text = _first(of_output, ("text_tokens",)) or 0
-        output = max(output, text + reasoning if text else 0)
     cited = _first([counts], (_CITED,))
     if cited and prompt and output:
         # Perplexity bills both beside the completion, and its total has neither.
         return _believed(Usage(prompt + cited, output + reasoning, cached, written))
+    if output is not None and _is_beside(reasoning, output, prompt, total, of_output):
+        output += reasoning
+        reasoning = 0
+    if prompt and (beside := _cache_beside(counts, of_prompt)):
+        # a total of prompt and output alone has no more of the cache than the prompt
+        if total is not None and total <= prompt + (output or 0) + _SLACK:
+            total += beside
+        prompt += beside
     found = _balanced(prompt, output, total, (reasoning, cached or 0, written or 0))
     return _believed(Usage(*found, cached, written))
 
 
-def _prompt_of(counts: Mapping[str, object], cached: int) -> int | None:
+def _is_beside(
+    reasoning: int,
+    output: int,
+    prompt: int | None,
+    total: int | None,
+    of_output: list[Mapping[str, object]],
+) -> bool:
+    """Return whether reasoning is counted beside the output, as far as this can be told without
+    what a total has more than prompt and output.
+
+    Where nothing shows that the output includes it, it may be beside it.
+    """
+    if text := _first(of_output, ("texttokens",)):
+        return text + reasoning > output
+    return prompt is None or total is None or total < prompt + output - _SLACK
+
+
+def _prompt_of(counts: Mapping[str, object], of_prompt: list[Mapping[str, object]]) -> int | None:
     """Return the tokens of the prompt as a server states them, with those of its cache."""
     prompt = _first([counts], _PROMPT)
     if missed := _first([counts], (_NOT_CACHED,)):
-        return max(prompt or 0, missed + cached)
-    if prompt and counts.get("prompt_tokens") is None and "input_tokens" in counts:
-        # Anthropic's fields, in which the tokens of the cache stand beside those of the prompt
-        prompt += sum(_first([counts], (name,)) or 0 for name in (_CACHED[2], _WRITTEN[-1]))
+        return max(prompt or 0, missed + (_first(of_prompt, _CACHED) or 0))
     return prompt
+
+
+def _cache_beside(counts: Mapping[str, object], of_prompt: list[Mapping[str, object]]) -> int:
+    """Return the tokens of a cache beside those of the prompt.
+
+    OpenAI's details are a part of the prompt. Anthropic's fields stand beside it, and gateways pass
+    them on.
+    """
+    if _first(of_prompt[:-1], (*_CACHED, *_WRITTEN)):
+        return 0
+    return sum(_first([counts], (name,)) or 0 for name in _CACHE_BESIDE)
 
 
 def _balanced(
@@ -145,9 +211,6 @@ def _balanced(
     reasoning, cached, written = parts
     if prompt is None and cached + written > 0 and total is None:
         prompt = cached + written
-    if output is not None and reasoning > output and (total is None or prompt is None):
-        # More reasoning than output, so that it is counted beside it.
-        output += reasoning
     if total is not None:
         prompt, output = _adding_up(prompt, output, total, parts)
     if output is not None and reasoning > output:
@@ -199,7 +262,7 @@ def _with_details(
     for name in names:
         details = counts.get(name)
         if isinstance(details, Mapping):
-            yield details
+            yield _by_plain_names(details)
     yield counts
 
 

@@ -33,6 +33,12 @@ UPSTREAM = {"cost_details": {"upstream_inference_cost": 0.002}}
         (OPENROUTER, {"cost": 0.001, **UPSTREAM, "is_byok": False}, 0.001),
         (OPENROUTER, {"cost": 0.0001, **UPSTREAM, "is_byok": True}, 0.0021),
         (OPENROUTER, {"cost": 0}, 0.0),
+        # the user's own key pays, and the reply does not say how much
+        (OPENROUTER, {"cost": 0, "is_byok": True}, None),
+        (OPENROUTER, {"cost": 0, "is_byok": True, "cost_details": {"x": 1}}, None),
+        # zeros of gateways that count nothing
+        (ELSEWHERE, {"cost_in_usd_ticks": 0}, None),
+        (ELSEWHERE, {"cost": {"total_cost": 0.0}}, None),
         (ELSEWHERE, {"cost": 0.001}, None),
         (ELSEWHERE, {"total_cost": 0.001, "estimated_cost": 1}, None),
         (OPENROUTER, {"cost": "0.001"}, None),

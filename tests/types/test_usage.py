@@ -171,11 +171,80 @@ def no_prompt(t: Truth) -> dict[str, Any]:
     return {"prompt_tokens": 0, "completion_tokens": t.output, "total_tokens": t.total}
 
 
+def gemini_sdk(t: Truth) -> dict[str, Any]:
+    """Without a total, and with thoughts beside the candidates."""
+    return {
+        "prompt_token_count": t.prompt,
+        "candidates_token_count": t.text,
+        "thoughts_token_count": t.reasoning,
+        "cached_content_token_count": t.cached,
+    }
+
+
+def converse(t: Truth) -> dict[str, Any]:
+    """Amazon, as gateways pass it on."""
+    return {
+        "inputTokens": t.new,
+        "outputTokens": t.output,
+        "totalTokens": t.total,
+        "cacheReadInputTokens": t.cached,
+        "cacheWriteInputTokens": t.written,
+    }
+
+
+def reasoning_output(t: Truth) -> dict[str, Any]:
+    return {
+        "input_tokens": t.prompt,
+        "output_tokens": t.text,
+        "reasoning_output_tokens": t.reasoning,
+    }
+
+
+def in_camel_case(t: Truth) -> dict[str, Any]:
+    return {
+        "promptTokens": t.prompt,
+        "completionTokens": t.text,
+        "completionTokenDetails": {"reasoningTokens": t.reasoning},
+    }
+
+
+def total_without_output(t: Truth) -> dict[str, Any]:
+    return {
+        "prompt_tokens": t.prompt,
+        "completion_tokens": t.text,
+        "total_tokens": t.prompt,
+        "completion_tokens_details": {"reasoning_tokens": t.reasoning},
+    }
+
+
+def text_beside_reasoning(t: Truth) -> dict[str, Any]:
+    """The total leaves the reasoning out; the parts of the output do not."""
+    return {
+        "prompt_tokens": t.prompt,
+        "completion_tokens": t.text,
+        "total_tokens": t.prompt + t.text,
+        "completion_tokens_details": {"text_tokens": t.text, "reasoning_tokens": t.reasoning},
+    }
+
+
+def old_litellm(t: Truth) -> dict[str, Any]:
+    """Anthropic's cache, which neither the prompt nor the total has."""
+    return {
+        "prompt_tokens": t.new,
+        "completion_tokens": t.output,
+        "total_tokens": t.new + t.output,
+        "cache_read_input_tokens": t.cached,
+        "cache_creation_input_tokens": t.written,
+    }
+
+
 STATED = (openai, responses, anthropic, litellm, deepseek, reasoning_beside)
 """Shapes in which the reply states what was used, in full."""
 OTHERS = (
     *(mistral, gemini, all_in_total, as_texts, as_floats, cached_beside),
     *(only_total, zeros, nothing, no_prompt),
+    *(gemini_sdk, converse, reasoning_output, in_camel_case, total_without_output),
+    *(text_beside_reasoning, old_litellm),
 )
 counts = st.integers(1, 20_000)
 truths = st.builds(
@@ -289,6 +358,23 @@ def test_what_the_reply_states_is_counted_exactly(shape: Shape, truth: Truth) ->
 def test_counts_worked_by_hand(usage: object, found: tuple[int | None, int | None]) -> None:
     read = usage_of({"usage": usage})
     assert (read.prompt_tokens, read.completion_tokens) == found
+
+
+@pytest.mark.parametrize("gateway", [{}, {"prompt_tokens": 0, "completion_tokens": 0}, None])
+def test_a_record_without_counts_hides_no_other_record(gateway: object) -> None:
+    behind = {"promptTokenCount": 900, "candidatesTokenCount": 20, "thoughtsTokenCount": 700}
+    read = usage_of({"usage": gateway, "usageMetadata": behind})
+    assert (read.prompt_tokens, read.completion_tokens) == (900, 720)
+
+
+def test_reasoning_within_the_output_is_counted_once_where_the_counts_show_it() -> None:
+    details = {"completion_tokens_details": {"reasoning_tokens": 40}}
+    of_parts = {"completion_tokens_details": {"reasoning_tokens": 40, "text_tokens": 20}}
+    by_total = usage_of(
+        {"usage": {"prompt_tokens": 9, "completion_tokens": 60, "total_tokens": 69} | details}
+    )
+    by_parts = usage_of({"usage": {"prompt_tokens": 9, "completion_tokens": 60} | of_parts})
+    assert by_total.completion_tokens == by_parts.completion_tokens == 60
 
 
 def test_zeros_without_a_text_are_counts() -> None:
