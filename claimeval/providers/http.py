@@ -327,7 +327,7 @@ def _unusable(status: int, message: str, details: ErrorDetails, key: SecretStr) 
     if _NOT_VERIFIED.search(details.words):
         return _fatal(status, message, "verify the organization, or name another model")
     # Some servers refuse a parameter as an unknown route or with a crash, which is no outage.
-    if status in (404, 500, 501):
+    if status in (404, 405, 413, 500, 501):
         refused = refused_parameters(details.words, details.parameter, strict=status == 500)
         if refused:
             return _refused(status, message, refused)

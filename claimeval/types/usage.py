@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from functools import lru_cache
 from itertools import chain, combinations
 
 from claimeval.types.requests import Usage
@@ -120,17 +119,7 @@ def _amount(value: object) -> float | None:
 def _by_plain_names(record: Mapping[object, object]) -> dict[str, object]:
     """Return a record with names in small letters without underscores: `inputTokens` and
     `input_tokens` are one name."""
-    return {_plain_name(name): value for name, value in record.items()}
-
-
-@lru_cache(maxsize=256)
-def _plain_name(name: object) -> str:
-    return str(name).replace("_", "").lower()
-
-
-@lru_cache(maxsize=256)
-def _counts_reasoning(name: str) -> bool:
-    return bool(_REASONING.fullmatch(name))
+    return {str(name).replace("_", "").lower(): value for name, value in record.items()}
 
 
 def _tokens_of(counts: Mapping[str, object], *, has_text: bool) -> Usage:
@@ -139,7 +128,7 @@ def _tokens_of(counts: Mapping[str, object], *, has_text: bool) -> Usage:
     of_output = list(_with_details(counts, _OF_OUTPUT))
     cached = _first(of_prompt, _CACHED)
     written = _first(of_prompt, _WRITTEN)
-    reasoning = _first(of_output, tuple(filter(_counts_reasoning, chain(*of_output)))) or 0
+    reasoning = _first(of_output, tuple(filter(_REASONING.fullmatch, chain(*of_output)))) or 0
     prompt = _prompt_of(counts, of_prompt)
     output = _first([counts], _OUTPUT)
     total = _first([counts], _TOTAL)
@@ -178,7 +167,9 @@ def _is_beside(
     """
     if text := _first(of_output, ("texttokens",)):
         return text + reasoning > output
-    return prompt is None or total is None or total < prompt + output - _SLACK
+    if prompt is None or total is None:
+        return True
+    return total <= prompt or total < prompt + output - _SLACK
 
 
 def _prompt_of(counts: Mapping[str, object], of_prompt: list[Mapping[str, object]]) -> int | None:
