@@ -141,12 +141,8 @@ class FormTrial:
         self._last_named: tuple[str, ...] = ()
         """What the words of the last refusal name."""
 
-    async def run(self, failure: Failure, *, confirmed: bool = False) -> RefusedParts | None:
+    async def run(self, failure: Failure) -> RefusedParts | None:
         """Return what the server refuses, or that it does not; None if other forms are refused too.
-
-        Args:
-            failure: The refusal.
-            confirmed: Whether another request in the same form was refused as well.
 
         Raises:
             Inconclusive: If a request failed for another cause.
@@ -154,10 +150,11 @@ class FormTrial:
         parts = await self._named(failure.refused)
         if parts is None:
             parts = await self._bisected()
-            confirmed = False
         if parts is None:
             return None
-        if not parts or (not confirmed and await self._answers(())):
+        # An outage refuses the first requests of a run, too, whatever its words name, and ends
+        # while other forms are tried.
+        if not parts or await self._answers(()):
             return RefusedParts(transient=True)
         return RefusedParts(
             tuple([name for name in parts if name not in self._settings]),
@@ -332,7 +329,6 @@ class Trials:
         The request is then to be sent again: in another form or, if none was answered, in the same
         one, whose outcome counts.
         """
-        confirmed = self.forms.refusals(sent) > 1 and not self.forms.was_answered(sent)
         model = model_of(sent)
         async with self._locks.setdefault(model, asyncio.Lock()):
             if self._lessons.judge(request.judge) != sent.judge:
@@ -344,7 +340,7 @@ class Trials:
             fruitless = False
             self.forms.running.add(model)
             try:
-                finding = await trial.run(failure, confirmed=confirmed)
+                finding = await trial.run(failure)
                 fruitless = finding is None
             except Inconclusive:
                 pass

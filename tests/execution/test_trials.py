@@ -303,6 +303,28 @@ def test_an_error_of_one_sample_changes_no_other_request(tmp_path: Path) -> None
     assert "temperature" in scored.last
 
 
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("temperature", "temperature must not be set above 30 in the greenhouse"),
+        ("response_format", "unexpected EOF while reading response_format.json"),
+        ("system", "'role: system not supported' is what a pattern of attacks says"),
+    ],
+)
+def test_an_outage_of_the_first_requests_changes_no_other_request(
+    tmp_path: Path, name: str, words: str
+) -> None:
+    seen = Counter[str]()
+
+    def respond(body: Body) -> tuple[int, bytes]:
+        seen["requests"] += 1
+        return (400, words.encode()) if seen["requests"] <= 3 else right(body)
+
+    scored = score(respond, tmp_path)
+    assert (scored.metric["mean"], scored.metric["n"]) == (TRUE_SCORE, SAMPLES)
+    assert PARTS[name](scored.last)
+
+
 def test_a_resumed_run_sends_what_was_learned(tmp_path: Path) -> None:
     def respond(body: Body) -> tuple[int, bytes]:
         return (422, b"") if PARTS["system"](body) else right(body)
