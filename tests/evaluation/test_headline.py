@@ -289,6 +289,17 @@ WORLDS = {
         "20 of 20 answers are supported by the documents; for 5 questions the documents lack a part"
         " of the gold answer.",
     ),
+    "right answers, more than there is room for": (
+        ALL,
+        [Group(9, documents=(0,)), Group(9), Group(3, answer=())],
+        "18 of 18 answers give all of the gold answer, and none contradicts it, 3 questions without"
+        " an answer.",
+    ),
+    "answers that are not there, without claims of answers": (
+        "coverage,context_recall",
+        [Group(9, answer=()), Group(2, answer=(0,)), Group(9)],
+        "2 of 11 answers lack a part of the gold answer, 9 questions without an answer.",
+    ),
     "everything at once": (
         ALL,
         [
@@ -326,6 +337,27 @@ def test_the_sentence_of_a_sample_says_that_its_claims_are_lost() -> None:
         "The answer has all of the gold answer; the documents have all of the gold answer; other"
         " claims are lost.",
     ]
+
+
+@pytest.mark.parametrize(("cluster", "cause"), [(None, True), ("office", False)])
+def test_answers_of_one_cluster_name_no_cause(cluster: str | None, cause: bool) -> None:
+    made = [
+        sample.model_copy(update={"metadata": {"office": str(number < 10)}})
+        for number, sample in enumerate(samples([Group(10, answer=(0,)), Group(14)]))
+    ]
+    judge = ScriptedJudge(reply=reply)
+    options = ce.RunOptions(cluster=cluster)
+    run = ce.score(made, judges=judge, metrics=ALL, options=options)
+    said = "10 of 24 answers lack a part of the gold answer."
+    assert run.headline == ("The model is the weak part: " * cause) + said
+
+
+def test_documents_that_lack_one_fact_and_contradict_another_are_said_to_do_both() -> None:
+    made = samples([Group(1, documents=("x0", 2), gold=(0, 1, 2))])
+    run = ce.score(made, judges=ScriptedJudge(reply=reply), metrics="context_recall")
+    assert sample_sentence(run.results[0], pairs_of(run.manifest.rows)) == (
+        "The documents lack 1 and contradict 1 of 3 facts of the gold answer."
+    )
 
 
 def test_contradictions_by_evidence_of_the_user_are_counted() -> None:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 WORDS = 25
 """Most words of the sentence."""
 ENOUGH = 20
-"""Samples below which no cause is named."""
+"""Questions, or clusters, below which no cause is named."""
 UNDECIDED = 0.1
 """Share of claims without a label from which the sentence begins with their number."""
 PLACES: dict[Part, str] = {
@@ -74,9 +74,8 @@ class SampleFacts(NamedTuple):
     """Whether neither documents nor gold answer support any claim of the answer."""
     not_retrieved: int = 0
     """Claims of the gold answer that the documents do not have."""
-    refuted: bool = False
-    """Whether the documents contradict all of these claims: then they lack nothing, and either the
-    documents or the gold answer is wrong."""
+    refuted_claims: int = 0
+    """Those of them that the documents contradict."""
     gold: int = 0
     """Claims of the gold answer that were looked for in the documents."""
     all_grounded: bool = False
@@ -85,6 +84,12 @@ class SampleFacts(NamedTuple):
     """Whether claims of the gold answer were looked for in the answer."""
     none_contradicted: bool = False
     """Whether all claims were held against the gold answer and none contradicts it."""
+
+    @property
+    def refuted(self) -> bool:
+        """Whether the documents contradict all claims that they do not have: then they lack
+        nothing, and either the documents or the gold answer is wrong."""
+        return 0 < self.not_retrieved == self.refuted_claims
 
     @property
     def judged(self) -> bool:
@@ -145,7 +150,7 @@ def sample_facts(
         named.update(of_pair)
         undecided |= _with(of_pair, None)
     answered = result.sample.answer is not None and bool(result.sample.answer.strip())
-    of_answer = any(pair[0] == "answer" for pair in metrics)
+    of_answer = any("answer" in pair for pair in metrics)
     no_claims = result.unextracted.get("answer") == "no_claims"
     failed = {part for part, why in result.unextracted.items() if why not in NOT_APPLICABLE}
     not_retrieved = [label for label in retrieved.values() if label not in (None, "supported")]
@@ -167,7 +172,7 @@ def sample_facts(
             and set(correct) == set(grounded)
         ),
         not_retrieved=len(not_retrieved),
-        refuted=set(not_retrieved) == {"contradicted"},
+        refuted_claims=not_retrieved.count("contradicted"),
         gold=sum(label is not None for label in retrieved.values()),
         all_grounded=_are_all(grounded, "supported"),
         all_covered=_are_all(covered, "supported"),
@@ -205,6 +210,7 @@ Kind = Literal[
     "not_retrieved",
     "refuted",
 ]
+Cause = Literal["retrieval", "model"]
 Verb = tuple[str, str]
 """What one answer does, and what several do."""
 
@@ -294,7 +300,7 @@ class HeadlineTally:
         self._claims_seen += facts.claims
         self._undecided += facts.undecided
         # An answer that is not there is said to be missing, and not what it lacks.
-        absent = SampleFacts(not_retrieved=facts.not_retrieved, refuted=facts.refuted)
+        absent = SampleFacts(not_retrieved=facts.not_retrieved, refuted_claims=facts.refuted_claims)
         self._count(facts if facts.answered else absent)
         self._grounded += facts.all_grounded
         self._complete += facts.all_covered
@@ -371,9 +377,9 @@ class HeadlineTally:
             start = f"{self._lost:,} of {of} could not be judged. "
         if found:
             least = "At least " if self._undecided or self._lost else ""
-            text = self._joined(found, f"{start}{least}")
+            text = self._joined(found, f"{start}{least}", self._cause(metrics))
         else:
-            text = self._closed(f"{start}{self._good(metrics)}")
+            text = f"{start}{self._good(metrics, start)}."
         return text[:1].upper() + text[1:]
 
     @property
@@ -401,7 +407,7 @@ class HeadlineTally:
         kinds: tuple[Kind, ...] = ("lacks", "made_up", "unsupported")
         return [(kind, self._of[kind]) for kind in kinds if self._of[kind]]
 
-    def _joined(self, found: list[tuple[Kind, int]], start: str) -> str:
+    def _joined(self, found: list[tuple[Kind, int]], start: str, cause: Cause | None) -> str:
         """Return the faults in the order of their weight, as many as there is room for; answers
         that decline are always named."""
         last = self._declines()
@@ -415,7 +421,7 @@ class HeadlineTally:
                     parts.append(clause)
                     break
         text = _sentence(start, [*parts, *last])
-        return self._with_retrieval(text)
+        return self._with_retrieval(text, cause)
 
     def _clause(
         self,
@@ -458,16 +464,15 @@ class HeadlineTally:
             parts.append(f"{number_of(silent, 'question')} without an answer")
         return parts
 
-    def _with_retrieval(self, text: str) -> str:
+    def _with_retrieval(self, text: str, cause: Cause | None) -> str:
         """Return the sentence with the part that retrieval has in it, if there is room."""
         lacking = self._of["not_retrieved"]
         if not lacking and self._of["refuted"]:
             end = self._refuted(text)
             return self._closed(f"{text}{end}" if _words(f"{text}{end}") <= WORDS else text)
         if not lacking:
-            cause = "The model is the weak part: " if self._cause() == "model" else ""
-            return self._closed(text, cause)
-        weak = {"retrieval": "Retrieval", "model": "The model"}.get(self._cause() or "")
+            return self._closed(text, "The model is the weak part: " * (cause == "model"))
+        weak = {"retrieval": "Retrieval", "model": "The model"}.get(cause or "")
         before = f"{weak} is the weak part: " if weak else ""
         part = "a part of it" if "gold answer" in text else "a part of the gold answer"
         long = f"; for {number_of(lacking, 'question')} the documents lack {part}"
@@ -488,22 +493,28 @@ class HeadlineTally:
         whole = f"{start}{text}"
         return f"{whole if _words(whole) <= WORDS else text}."
 
-    def _cause(self) -> Literal["retrieval", "model"] | None:
+    def _cause(self, metrics: Mapping[str, MetricSummary]) -> Cause | None:
         """Return where most failing answers go wrong; None if the counts are too few or too
         close to tell."""
         n = self._gold
+        retrieved = (
+            metrics.get(self._metrics[RETRIEVED].name) if RETRIEVED in self._metrics else None
+        )
+        # Twenty answers to one question say no more than one.
+        independent = min(n, retrieved.clusters) if retrieved else 0
         # "Retrieval is the weak part" after nineteen answers would be chance that somebody acts on.
-        if n < ENOUGH or self._mostly_open or self._lost:
+        if independent < ENOUGH or self._mostly_open or self._lost:
             return None
-        retrieval = wilson_interval(self._retrieval / n, n)
-        model = wilson_interval(self._model / n, n)
+        retrieval = wilson_interval(self._retrieval / n, independent)
+        model = wilson_interval(self._model / n, independent)
         # Intervals that do not overlap, so that 6 failures against 5 name no culprit.
         if retrieval[0] > model[1]:
             return "retrieval"
         return "model" if model[0] > retrieval[1] else None
 
-    def _good(self, metrics: Mapping[str, MetricSummary]) -> str:
-        """Return what is right, in a run in which nothing is wrong with any answer."""
+    def _good(self, metrics: Mapping[str, MetricSummary], start: str) -> str:
+        """Return what is right, in a run in which nothing is wrong with any answer; `start` is said
+        before it."""
         of = "" if self._lost else f" of {number_of(self._answers, 'answer')}"
         lacking = self._of["not_retrieved"]
         text = self._praise(of, metrics)
@@ -517,16 +528,29 @@ class HeadlineTally:
             return f"{text}{self._refuted(text) if self._of['refuted'] else ''}"
         if not text:
             return (self._of_claims(metrics) or _of_metrics(metrics)).removesuffix(".")
+        declines = self._declines()
+        texts = [
+            ", ".join((f"{text}{held}", *declines, *others))
+            for held in (*self._held(text), "")
+            for others in ((*self._others(),), ())
+        ]
+        fitting = (text for text in texts if _words(f"{start}{text}") <= WORDS)
+        return next(fitting, texts[-1])
+
+    def _held(self, text: str) -> Iterator[str]:
+        """Yield what is said of the documents after `text`, and the same in fewer words."""
+        gold = "it" if "the gold answer" in text else "the gold answer"
+        lacking = self._of["not_retrieved"]
         only_gold = self._of["only_gold"]
         if only_gold and RETRIEVED not in self._metrics:
             verb = _is_are(only_gold, "has", "have")
-            text += f"; {only_gold:,} {verb} claims that only the gold answer supports"
-        if lacking:
-            gold = "it" if "the gold answer" in text else "the gold answer"
-            text += f"; for {number_of(lacking, 'question')} the documents lack a part of {gold}"
+            yield f"; {only_gold:,} {verb} claims that only the gold answer supports"
+        elif lacking:
+            yield f"; for {number_of(lacking, 'question')} the documents lack a part of {gold}"
+            if gold == "it":
+                yield f"; for {lacking:,} the documents lack a part"
         elif self._of["refuted"]:
-            text += self._refuted(text)
-        return ", ".join((text, *self._declines(), *self._others()))
+            yield self._refuted(text)
 
     def _others(self) -> Iterator[str]:
         """Yield why answers without a fault are not among those that are said to be right."""
@@ -843,8 +867,9 @@ def _held(facts: SampleFacts) -> str:
         return ""
     if not facts.not_retrieved:
         return "the documents have all of the gold answer"
-    verb = "contradict" if facts.refuted else "lack"
-    return (
-        f"the documents {verb} {facts.not_retrieved:,} of"
-        f" {number_of(facts.gold, 'fact')} of the gold answer"
+    counts = (
+        ("lack", facts.not_retrieved - facts.refuted_claims),
+        ("contradict", facts.refuted_claims),
     )
+    verbs = " and ".join(f"{verb} {number:,}" for verb, number in counts if number)
+    return f"the documents {verbs} of {number_of(facts.gold, 'fact')} of the gold answer"
