@@ -90,6 +90,17 @@ _LABELED = re.compile(
     r"|(?P<raised>[⁰¹²³⁴-⁹]{1,3})\s*"
     r"|\^(?P<caret>\d{1,3})\^?\s+"
     r"|\|\s*\[?(?P<cell>\d{1,3})\]?\s*\|\s*"
+    r"|\[?(?i:"
+    r"source|src"
+    r"|reference|ref\.?"
+    r"|document|doc\.?"
+    r"|quelle|fuente|fonte"
+    r"|来源|文献|出典"
+    r")\s?"
+    r"(?P<word>\d{1,3})"
+    r"\]?(?:\*\*)?\s?"
+    r"[:.)：–—-]"
+    r"(?:\*\*)?\s*"
     r")(?P<text>\S.*)$"
 )
 _BRACKETED = re.compile(r"\s{0,3}[\[【]\d{1,3}[\]】]")
@@ -102,6 +113,7 @@ _IN_ONE_LINE = re.compile(
     rf"(?im)^[^\w\n]*(?:{_SOURCES})[^\w\n]*[:：][^\w\n]*(?=\[\d)(?P<entries>.*)$"
 )
 _MARK = re.compile(r"[\[【［]\^?\d{1,3}(?:\s?[,;–-]\s?\d{1,3})*[\]】］](?![(:])")
+_CONTENT = re.compile(r"\[([^\[\]\n]{1,80})\]")
 _QUOTED = re.compile(r"\s{0,3}>\s?")
 _FOLD = re.compile(
     r"</?details[^<>]*>|<summary[^<>]*>\s*(?:<[bi]>)?([^<>\n]+)(?:</[bi]>)?\s*</summary>"
@@ -139,11 +151,11 @@ class _List(NamedTuple):
 
 def _list_of(lines: Sequence[str], section: _Section) -> _List | None:
     """Return the list of sources that a section is; None if it is another one."""
-    content = _content(lines[section.text : section.end])
+    rest = "\n".join([*lines[: section.start], *lines[section.end :]])
+    content = _content(lines[section.text : section.end], rest)
     if not content.entries:
         return None
     is_labeled = content.entries[0].is_labeled
-    rest = "\n".join([*lines[: section.start], *lines[section.end :]])
     is_list = _names_sources(section.title, also_notes=is_labeled)
     if is_list or (content.is_whole and _are_cited(content.entries, rest)):
         return _List(section, content.entries)
@@ -262,11 +274,12 @@ def _headings(lines: Sequence[str]) -> Iterator[_ReportHeading]:
             yield _ReportHeading(text, _LOWEST, place)
 
 
-def _content(lines: Sequence[str]) -> _Content:
-    """Return the entries among lines: those with a label, else items, else paragraphs."""
+def _content(lines: Sequence[str], rest: str) -> _Content:
+    """Return the entries among lines: those with a label, else items, else paragraphs. `rest` is
+    the rest of the report, which has their marks."""
     lines = [_QUOTED.sub("", line, count=1) for line in lines]
     filled = [line for line in lines if line.strip() and not _RULE.match(line)]
-    if entries := _in_table(filled):
+    if entries := _in_table(filled, rest):
         return _Content(entries, is_whole=True)
     if any(map(_LABELED.match, filled)):
         return _labeled(lines)
@@ -274,24 +287,86 @@ def _content(lines: Sequence[str]) -> _Content:
     if items:
         texts = [item["text"] for item in items]
         return _Content(_by_place(texts), is_whole=len(items) == len(filled))
-    paragraphs = re.split(r"\n\s*\n", "\n".join(lines))
-    texts = [" ".join(part.split()) for part in paragraphs if part.strip()]
-    return _Content(_by_place(texts), is_whole=False)
+    return _Content(_by_place(_paragraphs(lines)), is_whole=False)
 
 
-def _in_table(lines: Sequence[str]) -> list[ListedSource]:
-    """Return the entries of a table whose first column has their labels; none if the lines are no
-    such table."""
+def _paragraphs(lines: Sequence[str]) -> list[str]:
+    """Return the paragraphs among lines; the lines of one in which each has an address."""
+    text = "\n".join(lines)
+    paragraphs = re.split(r"\n\s*\n", text.strip())
+    if len(paragraphs) == 1:
+        filled = list(filter(str.strip, lines))
+        if all(map(addresses_in, filled)):
+            paragraphs = filled
+    joined = map(_in_one_line, paragraphs)
+    return list(filter(None, joined))
+
+
+def _in_one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _in_table(lines: Sequence[str], rest: str) -> list[ListedSource]:
+    """Return the entries of a table with a column of their labels; none if the lines are no such
+    table."""
     if len(lines) < 3 or not _TABLE_RULE.match(lines[1]):
         return []
-    entries = list[ListedSource]()
+    rows = list[list[str]]()
     for line in lines[2:]:
-        label, *cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
-        plain = label.strip("[]^*")
-        if not line.lstrip().startswith("|") or not _LABEL_IN_CELL.fullmatch(plain):
+        row = line.strip()
+        if not row.startswith("|"):
             return []
-        entries.append(ListedSource(plain, " ".join(filter(None, cells))))
-    return entries if len({entry.label for entry in entries}) == len(entries) else []
+        cells = row.removeprefix("|").removesuffix("|").split("|")
+        rows.append(list(map(str.strip, cells)))
+    column = _labels_among(
+        [*zip(*rows, strict=False)],
+        _labels_cited(rest),
+    )
+    if column is None:
+        return []
+    entries = list[ListedSource]()
+    for cells in rows:
+        label = cells.pop(column)
+        entry = ListedSource(
+            label.strip(_AROUND_LABELS),
+            " ".join(filter(None, cells)),
+        )
+        entries.append(entry)
+    return entries
+
+
+_AROUND_LABELS = "[]^*"
+
+
+def _labels_cited(text: str) -> set[str]:
+    """Return what marks name, and what else stands in square brackets, as `[S1, S2]`."""
+    cited = set[str]()
+    for mark in marks(text):
+        cited.update(mark.names)
+    for content in _CONTENT.findall(text):
+        for part in re.split(r"[,;]", content):
+            cited.add(part.strip(" ^"))
+    return cited
+
+
+def _labels_among(
+    columns: Sequence[Sequence[str]],
+    cited: set[str],
+) -> int | None:
+    """Return the place of the column of labels: of those whose cells can be labels and are all
+    different, that which marks name most; the first one may have labels that none names."""
+    named: dict[int, int] = {}
+    for place, column in enumerate(columns):
+        labels = {cell.strip(_AROUND_LABELS) for cell in column}
+        are_different = len(labels) == len(column)
+        if are_different and all(map(_LABEL_IN_CELL.fullmatch, labels)):
+            named[place] = len(labels & cited)
+    if not named:
+        return None
+    best = max(named, key=lambda place: named[place])
+    if best and not named[best]:
+        return None
+    return best
 
 
 def _by_place(texts: Sequence[str]) -> list[ListedSource]:
@@ -326,7 +401,7 @@ def _labeled(lines: Sequence[str]) -> _Content:
 
 
 def _label(match: re.Match[str]) -> str:
-    names = ("square", "mark", "number", "round", "wide", "raised", "caret", "cell")
+    names = ("square", "mark", "number", "round", "wide", "raised", "caret", "cell", "word")
     label: str = next(filter(None, map(match.group, names)))
     plain = label.translate(_RAISED)
     if plain.isdecimal():
@@ -355,8 +430,8 @@ def _without_last_list(lines: Sequence[str]) -> tuple[list[str], list[ListedSour
     start = len(kept)
     while start and kept[start - 1].strip() and not _ATX.match(kept[start - 1]):
         start -= 1
-    content = _content(kept[start:])
     rest = "\n".join(kept[:start])
+    content = _content(kept[start:], rest)
     # what begins as the marks do is no step of a list, whether it has an address or not
     bracketed = all(map(_BRACKETED.match, kept[start:])) and _are_named(content.entries, rest)
     if content.is_whole and (bracketed or _are_cited(content.entries, rest)):

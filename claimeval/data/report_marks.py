@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Collection, Iterable, Sequence
+from itertools import chain
 from typing import NamedTuple
 from urllib.parse import unquote
 
@@ -23,12 +24,26 @@ _NUMBERED_LINK = re.compile(rf"\[{{1,2}}\^?(\d{{1,3}})\]{{1,2}}\({_TARGET}")
 _TO_A_FILE = re.compile(
     r"(?<!!)\[([^\[\]\n]+)\]\(<?(?!https?:)([^()<>\n]+?)>?(?:\s\"[^\"\n]*\")?\)"
 )
+_NUMBERED_FILE = re.compile(
+    r"\[{1,2}\^?(\d{1,3})\]{1,2}\(<?(?!https?:)([^()<>\n]+?)>?(?:\s\"[^\"\n]*\")?\)"
+)
 _WITHIN = re.compile(r"\[{1,2}\^?(\d{1,3})\]{1,2}\(#[^()\s]*\)")
 """A mark that leads to its entry in the same text."""
 _ESCAPED = re.compile(r"\\\[(\^?\d[\d\s,;–-]*)\\\]")
 _FROM_TO = re.compile(r"\[(\d{1,3})\]\s?[–-]\s?\[(\d{1,3})\](?!\()")
 _NOTE_WITHIN = re.compile(r"\^\[([^\[\]\n]+)\]")
 _BRACKETS = re.compile(r"(?<![!\]])\[([^\[\]\n]{1,80})\](?:\[([^\[\]\n]{1,80})\])?(?![(\[])")
+_ROUND_NUMBERS = re.compile(
+    r"(?<=[^\W_]|[”’\"'%)])"
+    r"\s\("
+    r"(\d{1,3}(?:\s?[,;–-]\s?\d{1,3})*)"
+    r"\)"
+    r"(?=\s*(?:[.,;:!?)]|\n|\Z))"
+)
+"""Numbers in round brackets at the end of a clause; an enumeration, "(1) the dam", begins one."""
+_KEYS = re.compile(r"\[(-?@[^\[\]\n]{1,200})\](?!\()")
+"""Keys of a bibliography, as in `[@smith2020, p. 4; @lind2019]`."""
+_KEY = re.compile(r"\s*(?:[\w.]+\s)?-?@([\w:.#/+-]*\w)(?:,\s.*)?")
 _FOOTNOTE_NAME = re.compile(r"\^(?!\d+$)[\w.-]+")
 _NUMBERS = re.compile(r"[\d\s,;^]+")
 _WRITTEN = re.compile(
@@ -36,24 +51,44 @@ _WRITTEN = re.compile(
 )
 _FILE = r"[\w./ -]*\w\.(?:pdf|docx?|html?|txt|md|csv|xlsx?|pptx?)"
 _FILE_IN_BRACKETS = re.compile(
-    rf"(?<![\w`\]])[\[(（](?P<name>{_FILE})(?:#\S*?)?(?:,? (?:pp?\.|pages?) ?[\d–-]+)?[\])）]"
-    r"(?!\()",
-    re.I,
+    r"(?<![\w`\]])[\[(（](?:(?:see|cf\.|e\.g\.,?|vgl\.|siehe|voir|ver)\s)?"
+    rf"(?P<name>{_FILE})(?:#\S*?)?(?:,? (?:pp?\.|pages?) ?[\d–-]+)?[\])）](?!\()",
+    re.IGNORECASE,
 )
-_YEARS = r"(?:1[5-9]|20)\d\d[a-z]?"
-_AUTHOR = r"[^\W\d_][\w’'-]+"
+_LEAST_YEAR = 1000
+_SAME_AS_BEFORE = re.compile(
+    r"\W*(?:"
+    r"ib[ií]d(?:em)?"
+    r"|ebd|ebenda"
+    r"|там\sже"
+    r")\b",
+    re.IGNORECASE,
+)
+"""A note that names the source of the one before it."""
+_YEARS = (
+    r"(?:"
+    r"(?:1[5-9]|20)\d\d[a-z]?"
+    r"|n\.\s?d\."
+    r"|o\.\s?J\."
+    r"|s\.\s?[adf]\."
+    r")"
+)
+"""A year, or that there is none."""
+_AUTHOR = r"[^\W\d_][\w.’'-]+"
+_AUTHORS = rf"{_AUTHOR}(?:\s{_AUTHOR}){{0,6}}?"
+"""The family name of a person, or the name of an organization."""
 _IN_BRACKETS = re.compile(
-    rf"(?:see |e\.g\.,? |cf\. )?(?P<author>{_AUTHOR})"
+    rf"(?:see |e\.g\.,? |cf\. )?(?P<author>{_AUTHORS})"
     r"(?P<others>,? (?:et al\.?|and|&|und|y|et)[^;\d]*)?"
-    rf",? (?P<year>{_YEARS})(?P<page>,? pp?\. ?[\d–-]+)?"
+    rf",? (?P<year>{_YEARS})(?P<page>(?:,? pp?\. ?|:\s?)[\d–-]+)?"
 )
 _ROUND = re.compile(r"\(([^()\n]{6,200})\)")
 _IN_TEXT = re.compile(
-    rf"\b(?P<author>{_AUTHOR})(?P<others>(?: et al\.?| (?:and|&|und) {_AUTHOR})?) "
-    rf"\((?P<year>{_YEARS})\)"
+    rf"\b(?P<author>{_AUTHORS})(?P<others>(?: et al\.?| (?:and|&|und) {_AUTHOR})?) "
+    rf"\((?P<year>{_YEARS})(?P<page>(?:,? pp?\. ?|:\s?)[\d–-]+)?\)"
 )
 _AUTHOR_OF_ENTRY = re.compile(rf"\W*({_AUTHOR})")
-_YEAR_OF_ENTRY = re.compile(rf"\b({_YEARS})\b")
+_YEAR_OF_ENTRY = re.compile(rf"(?<!\w)({_YEARS})(?!\w)")
 
 
 class NumberedReport(NamedTuple):
@@ -75,15 +110,18 @@ def numbered(parts: ReportParts, names: Collection[str]) -> NumberedReport:
     """
     labels = _Labels(parts)
     body = _ESCAPED.sub(r"[\1]", parts.body)
+    body = _with_round(body, parts)
     body = _FROM_TO.sub(r"[\1-\2]", body)
     body = _WITHIN.sub(r"[\1]", body)
     body = _NUMBERED_LINK.sub(lambda link: labels.of_link(link[1], link[2]), body)
+    body = _NUMBERED_FILE.sub(labels.of_numbered_file, body)
     body = _NOTE_WITHIN.sub(lambda note: labels.mark([labels.add(note[1])]), body)
     body = _BRACKETS.sub(labels.of_brackets, body)
     body = _LINK.sub(labels.of_titled, body)
     body = _TO_A_FILE.sub(labels.of_file, body)
     body = _WRITTEN.sub(labels.of_written, body)
     body = _FILE_IN_BRACKETS.sub(lambda mark: labels.mark([labels.add(mark["name"])]), body)
+    body = _KEYS.sub(lambda keys: labels.of_keys(keys, names), body)
     body = _with_names(body, names, labels)
     body = _with_authors(body, parts, labels)
     return NumberedReport(body, labels.entries, labels.shown)
@@ -115,11 +153,13 @@ class _Labels:
         if label in self._numbers:
             return
         number = label
-        if not label.isdecimal():
+        if not _is_number_of_mark(label):
             number = self._next()
             self.shown[number] = f"[{entry.label}] {entry.text}"
         self._numbers[label] = number
-        self.entries[number] = entry.text
+        before = next(reversed(self.entries.values()), "")
+        is_same = before and _SAME_AS_BEFORE.match(entry.text)
+        self.entries[number] = before if is_same else entry.text
 
     def _next(self) -> str:
         self._last += 1
@@ -149,7 +189,7 @@ class _Labels:
         and if this number leads elsewhere here."""
         number = str(int(label))
         if number in self._numbers:
-            return self.mark([number])
+            return self.mark([self._numbers[number]])
         key = address_key(address)
         if number not in self.entries and key not in self._added:
             self._add(number, key, address)
@@ -159,17 +199,36 @@ class _Labels:
         """Return the mark of `[^smith]`, `[S1, S2]` or `[text][smith]`."""
         text = match[1]
         label = match[2] or ""
-        known = self._numbers.get(label.casefold())
+        target = self._numbers.get(label.casefold())
         numbers = self._known(text)
-        if known and not numbers:
-            return f"{text} {self.mark([known])}"
+        if target and not numbers:
+            return f"{text} {self.mark([target])}"
         if _FOOTNOTE_NAME.fullmatch(text) and not numbers:
             numbers = [self.without_entry(f"[{text}]", text[1:])]
-        if not numbers or _NUMBERS.fullmatch(text):
+        if set(numbers) <= _decimals(text):
             return match[0]
         sign = "^" if text.startswith("^") else ""
         rest = f"[{label}]" if label else ""
         return f"[{sign}{', '.join(numbers)}]{rest}"
+
+    def of_keys(self, match: re.Match[str], names: Collection[str]) -> str:
+        """Return the mark of keys, which are labels or names of files; one that is neither has no
+        entry if another of them is one."""
+        numbers = list[str]()
+        has_entry = False
+        for written in match[1].split(";"):
+            key = _KEY.fullmatch(written)
+            if key is None:
+                return match[0]
+            name = key[1]
+            is_label = name.casefold() in self._numbers
+            is_file = name_key(name) in names
+            has_entry = has_entry or is_label or is_file
+            if is_file and not is_label:
+                numbers.append(self.add(name))
+            else:
+                numbers.append(self.without_entry(f"[@{name}]", name))
+        return self.mark(numbers) if has_entry else match[0]
 
     def without_entry(self, shown: str, label: str | None = None) -> str:
         """Return the number of a mark that has no entry."""
@@ -207,6 +266,19 @@ class _Labels:
         mark = self.mark([self.add(file)])
         return f"{match[1]} {mark}"
 
+    def of_numbered_file(self, match: re.Match[str]) -> str:
+        """Return the mark of `[1](sources/a.pdf)`: that of the list, else of the file."""
+        number = str(int(match[1]))
+        file = unquote(match[2]).rpartition("/")[2].partition("#")[0]
+        if number in self._numbers:
+            return self.mark([self._numbers[number]])
+        if not _names_a_file(file):
+            return match[0]
+        key = name_key(file)
+        if number not in self.entries and key not in self._added:
+            self._add(number, key, file)
+        return self.mark([self.add(file)])
+
     def of_written(self, match: re.Match[str]) -> str:
         """Return the mark of an address that is written in the text."""
         written = match["address"]
@@ -219,17 +291,45 @@ class _Labels:
         return f"{opened}{mark}{rest}"
 
 
+def _is_number_of_mark(label: str) -> bool:
+    """Return whether a label is a number that marks in any text have: 0 and years are none."""
+    return label.isdecimal() and 0 < int(label) < _LEAST_YEAR
+
+
+def _decimals(text: str) -> set[str]:
+    """Return the numbers of a mark that has nothing else."""
+    if not _NUMBERS.fullmatch(text):
+        return set()
+    numbers = map(int, re.findall(r"\d+", text))
+    return set(map(str, numbers))
+
+
 def _highest(parts: ReportParts) -> int:
     """Return the highest number of an entry or a mark."""
     labels = [entry.label for entry in parts.entries]
     for mark in marks(parts.body):
         labels += mark.names
-    decimals = filter(str.isdecimal, labels)
-    return max(map(int, decimals), default=0)
+    return max(map(int, filter(_is_number_of_mark, labels)), default=0)
 
 
 def _names_a_file(name: str) -> bool:
     return re.fullmatch(_FILE, name, re.IGNORECASE) is not None
+
+
+def _with_round(body: str, parts: ReportParts) -> str:
+    """Return a report with `[1]` for `(1)` if such brackets name most entries of its list, and no
+    other marks name any."""
+    labels = {entry.label for entry in parts.entries if entry.is_labeled}
+    numbers = set(filter(_is_number_of_mark, labels))
+    if not numbers or numbers & _named_in(body):
+        return body
+    replaced = _ROUND_NUMBERS.sub(r" [\1]", body)
+    named = numbers & _named_in(replaced)
+    return replaced if 2 * len(named) >= len(labels) else body
+
+
+def _named_in(body: str) -> set[str]:
+    return set(chain.from_iterable(mark.names for mark in marks(body)))
 
 
 def _with_names(body: str, names: Collection[str], labels: _Labels) -> str:
@@ -259,8 +359,14 @@ def _is_to_be_numbered(text: str, cited: Sequence[str], names: Collection[str]) 
     if text.lstrip().startswith("<sup>"):
         return True
     written = [name for name in cited if not name.isdecimal()]
-    known = [name for name in written if name_key(name) in names or _names_a_file(name)]
+    shapes = {_shape(name) for name in names}
+    known = [name for name in written if _shape(name_key(name)) in shapes or _names_a_file(name)]
     return bool(written) and known == written
+
+
+def _shape(name: str) -> str:
+    """Return a name without its numbers, in which a made-up one may differ."""
+    return re.sub(r"\d+", "0", name)
 
 
 def _with_authors(body: str, parts: ReportParts, labels: _Labels) -> str:
@@ -280,12 +386,16 @@ class _Authors:
     def __init__(self, parts: ReportParts, labels: _Labels) -> None:
         self._labels = labels
         self.numbers: dict[tuple[str, str], str] = {}
+        self._dated: list[tuple[str, str, str]] = []
+        """The text of each entry, its year and its number."""
         for entry in parts.entries:
             author = _AUTHOR_OF_ENTRY.match(entry.text)
             year = _YEAR_OF_ENTRY.search(entry.text)
             if author and year and entry.label.isdecimal():
-                key = (_plain(author[1]), year[1])
-                self.numbers.setdefault(key, str(int(entry.label)))
+                number = str(int(entry.label))
+                key = (_plain(author[1]), _plain(year[1]))
+                self.numbers.setdefault(key, number)
+                self._dated.append((entry.text, _plain(year[1]), number))
 
         self._names = {name for name, _ in self.numbers}
         is_numbered = any(entry.is_labeled for entry in parts.entries)
@@ -305,10 +415,21 @@ class _Authors:
         self._are_marks = self._are_marks and known > max(1, unknown)
 
     def _number(self, match: re.Match[str] | None) -> str | None:
-        if match is None:
-            return None
-        key = (_plain(match["author"]), match["year"])
-        return self.numbers.get(key)
+        return self._number_of(match["author"], match["year"]) if match else None
+
+    def _number_of(self, author: str, year: str) -> str | None:
+        """Return the number of the entry of an author and a year: of one that begins with a name
+        of several words, or has an abbreviation as in "[WHO]"."""
+        name = _plain(author)
+        written = _plain(year)
+        if number := self.numbers.get((name, written)):
+            return number
+        short = re.compile(rf"[\[(]{re.escape(author)}[\])]")
+        for text, dated, number in self._dated:
+            begins = " " in author and _plain(text).startswith(name)
+            if dated == written and (begins or short.search(text)):
+                return number
+        return None
 
     def _lost(self, text: str, match: re.Match[str] | None, *, beside_an_entry: bool) -> str | None:
         """Return the number of a mark that has no entry; None if it is no mark.
@@ -340,7 +461,11 @@ class _Authors:
 
     def in_text(self, match: re.Match[str]) -> str:
         """Return "Smith [1]" for "Smith (2020)"."""
-        number = self._number(match)
+        words = match["author"].split()
+        # "as Statistics Norway (2020) says": the name is the last words, as many as an entry has
+        names = (" ".join(words[place:]) for place in range(len(words)))
+        numbers = (self._number_of(name, match["year"]) for name in names)
+        number = next(filter(None, numbers), None)
         if number is None:
             return match[0]
         mark = self._labels.mark([number])

@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path, PurePosixPath
 
@@ -43,7 +43,7 @@ class SourceFindings(Record):
     sources: int
     """Files that were read."""
     cited: int = 0
-    """Entries and links that the report cites."""
+    """Sources that the report cites; several entries and links may lead to one."""
     absent: tuple[str, ...] = ()
     """Cited entries and links without a file."""
     unreadable: tuple[str, ...] = ()
@@ -176,7 +176,7 @@ def _findings(
     return SourceFindings(
         file=report.name,
         sources=sum(one.is_readable for one in sources),
-        cited=len(cited) + len(links),
+        cited=len(_distinct(cited, found) | _distinct(links, links)),
         absent=tuple(dict.fromkeys(absent)),
         unreadable=tuple(one.name for one in sources if not one.is_readable),
         never_cited=tuple(
@@ -186,6 +186,14 @@ def _findings(
             listed.shown.get(label, f"[{label}]") for label in used if label not in found
         ),
     )
+
+
+def _distinct(names: Iterable[str], files: Mapping[str, str | None]) -> set[str]:
+    """Return the files of entries or links; what has none stands for itself."""
+    distinct = set[str]()
+    for name in names:
+        distinct.add(files[name] or name)
+    return distinct
 
 
 def _shown(listed: NumberedReport, label: str) -> str:
@@ -273,7 +281,7 @@ def _is_written(address: str, entry: str) -> bool:
 def _longest_name(source: SourceFile, words: str) -> int:
     """Return the length of the longest name of a source that is in the words of an entry."""
     titles = [title for title in map(_words, _titles(source)) if _weight(title) >= LEAST_TITLE]
-    longest = 0
+    longest = len(words) if words == _words(_stem(source)) else 0
     for name in (_words(_file(source)), *titles):
         # Chinese has no spaces around a name; elsewhere "art" would be found in "start".
         found = name in words if is_unspaced_script(name) else f" {name} " in f" {words} "
@@ -317,11 +325,17 @@ def _called(sources: Sequence[SourceFile]) -> frozenset[str]:
     """Return what sources are called, as marks may name them."""
     titles = chain.from_iterable(map(_titles, sources))
     long = [title for title in titles if _weight(title) >= LEAST_TITLE]
-    return frozenset(map(name_key, (*map(_file, sources), *(one.name for one in sources), *long)))
+    files = [*map(_file, sources), *(one.name for one in sources)]
+    stems = [stem for stem in map(_stem, sources) if not stem.isdecimal()]
+    return frozenset(map(name_key, (*files, *stems, *long)))
 
 
 def _file(source: SourceFile) -> str:
     return PurePosixPath(source.name).name
+
+
+def _stem(source: SourceFile) -> str:
+    return PurePosixPath(source.name).stem
 
 
 def _kind(source: SourceFile) -> str:

@@ -324,6 +324,66 @@ B = "https://example.org/b_(1)"
             f"High.\n*Source: [1]*\n\nOld.\n(Sources: [1], [2])\n\n## Sources\n\n1. {A}\n2. {B}\n",
             ["a.html", "a.html", "b.html"],
         ),
+        # numbers that marks elsewhere do not have
+        (
+            f"High [0]. Old [1]. Far [1001].\n\n## Sources\n[0] {A}\n[1] {B}\n[1001] Lost\n",
+            ["a.html", "b.html", "absent: [1001] Lost"],
+        ),
+        # the labels of a table are in the column that marks name
+        (
+            "High [1]. Old [2].\n\n## Sources\n\n| Year | Link | No |\n|---|---|---|\n"
+            f"| 2019 | {A} | 1 |\n| 2020 | {B} | 2 |\n",
+            ["a.html", "b.html"],
+        ),
+        (
+            f"Old [S2].\n\n## Sources\n\n| Link | Id |\n|---|---|\n| {A} | S1 |\n| {B} | S2 |\n",
+            ["b.html"],
+        ),
+        # lines with an address each, and with a word before the number
+        (f"High [1]. Old [2].\n\n## Sources\n{A}\nOpening of it: {B}\n", ["a.html", "b.html"]),
+        (
+            f"High (Source 1). Old [2].\n\n## Sources\nSource 1: {A}\n**Source 2:** {B}\n",
+            ["a.html", "b.html"],
+        ),
+        # an entry of two lines that have an address each
+        (
+            f"High [2].\n\n## Sources\n\nLost, https://x.org/a\nhttps://x.org/b\n\nHeight {A}\n",
+            ["a.html"],
+        ),
+        # the same source again, files without their ending, keys
+        (
+            f"High.[^1] Tall.[^2] Old.[^3] So.[^4]\n\n[^1]: {A}\n[^2]: Ibid., p. 4.\n[^3]: {B}\n"
+            "[^4]: *Ebd.*, S. 5.\n",
+            ["a.html", "a.html", "b.html", "b.html"],
+        ),
+        (
+            "Lift [3-phase-motors]. So [a; 3-phase-motors]. Far [4-phase-motors]. He [sic] said.",
+            ["3-phase-motors.txt", "a.html", "3-phase-motors.txt", "absent: 4-phase-motors"],
+        ),
+        (
+            "Lift [@3-phase-motors, p. 4; see @a]. Far [@a; @gone].",
+            ["3-phase-motors.txt", "a.html", "a.html", "none: 3"],
+        ),
+        ("Lift (see gone.pdf). So [cf. a.html].", ["absent: gone.pdf", "a.html"]),
+        # numbers that lead to files
+        (
+            "High [1](sources/a.html). Old [[2]](b.html#x) and [2](./b.html).",
+            ["a.html", "b.html", "b.html"],
+        ),
+        # numbers in round brackets, if no others are marks, and not those of an enumeration
+        (
+            "The tower (1) is high (1). It is old (1, 2), for (1) one and (2) another reason.\n\n"
+            f"## References\n\n1. {A}\n2. {B}\n",
+            ["a.html", "a.html", "b.html"],
+        ),
+        (f"High [1]. Old (2).\n\n## References\n\n1. {A}\n2. {B}\n", ["a.html"]),
+        # organizations, pages after a colon, no year
+        (
+            "High (Town of Bern, 2020: 14). As the Town of Bern (2020) says (WHO, n.d.), it is old"
+            " (New York, 2012).\n\n## References\n\n"
+            f"Town of Bern. (2020). {A}\n\nWorld Health Organization [WHO]. (n.d.). {B}\n",
+            ["a.html", "a.html", "b.html"],
+        ),
         # a note within the text, and code
         (f"High.^[See {A}] Use `x[7]`.", ["a.html"]),
     ],
@@ -357,6 +417,37 @@ def test_marks_of_every_form_lead_to_their_sources(
             '<p>High <a href="#r1">[1]</a>.</p><dl><dt id="r1">[1]</dt><dd>A lost book</dd></dl>',
             ["absent: [1] A lost book"],
         ),
+        # letters and signs, names with years, terms, tables, files
+        (
+            '<p>High.<sup><a href="#a">a</a></sup> Old.<a href="#b">†</a> <a href="#s">A</a></p>'
+            f'<p id="a">a <a href="{A}">x</a></p><p id="b">† {B}</p><p id="s">Text.</p>',
+            ["a.html", "b.html"],
+        ),
+        (
+            '<p>High (<a href="#r1">Lind 2020</a>). <a href="#t">Towers 2020</a></p>'
+            f'<p id="r1">Lind, A. (2020). {A}</p><p id="t">All of it.</p>',
+            ["a.html"],
+        ),
+        (
+            f"<p>High [1]. Old [2].</p><h2>Sources</h2><dl><dt>[1]</dt><dd>{A}</dd><dt>2.</dt>"
+            f"<dd>{B}</dd></dl>",
+            ["a.html", "b.html"],
+        ),
+        (
+            "<p>High [1]. Old [2].</p><h2>Sources</h2><table><tr><th>#</th><th>Page</th></tr>"
+            f"<tr><td>1</td><td>{A}</td></tr><tr><td>2</td><td>{B}</td></tr></table>",
+            ["a.html", "b.html"],
+        ),
+        (
+            "<p>High [1]. Old [2].</p><h2>Sources</h2><table>"
+            f"<tr><td>1</td><td>{A}</td></tr><tr><td>2</td><td>{B}</td></tr></table>",
+            ["a.html", "b.html"],
+        ),
+        (
+            '<p>It is <a href="sources/a.html#x">high</a>, <a href="javascript:x.md">far</a> and'
+            ' <a href="about/us">here</a>.</p>',
+            ["a.html"],
+        ),
         # a table of contents leads to sections, which are no notes
         (
             f'<p><a href="#s1">1</a></p><div id="s1"><h2>One</h2><p>It is <a href="{A}">high</a>.'
@@ -370,6 +461,28 @@ def test_marks_of_pages_lead_to_their_notes(
 ) -> None:
     page_of_report = f"<html><body><h1>Tower</h1>{report}</body></html>"
     assert cited(tmp_path, page_of_report, "report.html") == expected
+
+
+def test_the_rows_of_a_table_of_a_page_have_their_cells_apart(tmp_path: Path) -> None:
+    report = tmp_path / "report.html"
+    report.write_text(
+        "<h1>Tower</h1><table><tr><th>What</th><th>How</th></tr><tr><td>Height</td>"
+        f'<td>63 metres <a href="{A}">1</a></td></tr></table><table><tr><td><p>Laid</p><p>out</p>'
+        "</td><td>here</td></tr></table>"
+    )
+    sample = ce.read_report(report, folder(tmp_path, **SOURCES))
+    assert sample.answer is not None
+    assert sample.answer.startswith(
+        "# Tower\n\n| What | How |\n| --- | --- |\n| Height | 63 metres [1] |\n"
+    )
+    assert "Laid\n\nout" in sample.answer
+
+
+def test_sources_are_counted_once_however_often_they_are_listed(tmp_path: Path) -> None:
+    report = tmp_path / "report.md"
+    report.write_text(f"High [1]. [Tall]({A}). So [2]. (a.html)\n\n## Sources\n1. {A}\n2. {A}#x\n")
+    sample = ce.read_report(report, folder(tmp_path, **SOURCES))
+    assert found(sample).cited == 1
 
 
 def test_a_cited_file_of_another_kind_is_unreadable(tmp_path: Path) -> None:
