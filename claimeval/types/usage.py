@@ -78,9 +78,11 @@ def usage_of(reply: Mapping[str, object], *, has_text: bool = True) -> Usage:
     records = [record for record in map(reply.get, _RECORDS) if isinstance(record, Mapping)]
     if not records:
         return NOT_REPORTED
-    read = (_tokens_of(_by_plain_names(record), has_text=has_text) for record in records)
-    # A gateway that counts nothing may leave the record of the server behind it beside its own.
-    tokens = next((tokens for tokens in read if tokens != NOT_REPORTED), NOT_REPORTED)
+    tokens = NOT_REPORTED
+    for record in records:
+        # A gateway that counts nothing may leave the record of the server behind it beside its own.
+        if tokens == NOT_REPORTED:
+            tokens = _tokens_of(_by_plain_names(record), has_text=has_text)
     dollars, in_credits = _charged(records[0])
     stated = dollars is not None or in_credits is not None
     return replace(tokens, dollars=dollars, credits=in_credits) if stated else tokens
@@ -101,12 +103,15 @@ def _charged(counts: Mapping[str, object]) -> tuple[float | None, float | None]:
     if isinstance(cost, Mapping):
         return _amount(cost.get("total_cost")) or None, None
     charged = _amount(cost)
-    if charged is not None and counts.get("is_byok") is True:
-        details = counts.get("cost_details")
-        upstream = details.get("upstream_inference_cost") if isinstance(details, Mapping) else None
-        paid = _amount(upstream)
-        return None, None if paid is None else charged + paid
-    return None, charged
+    if charged is None or counts.get("is_byok") is not True:
+        return None, charged
+    details = counts.get("cost_details")
+    if not isinstance(details, Mapping):
+        return None, None
+    upstream = _amount(details.get("upstream_inference_cost"))
+    if upstream is None:
+        return None, None
+    return None, charged + upstream
 
 
 def _amount(value: object) -> float | None:
@@ -119,7 +124,10 @@ def _amount(value: object) -> float | None:
 def _by_plain_names(record: Mapping[object, object]) -> dict[str, object]:
     """Return a record with names in small letters without underscores: `inputTokens` and
     `input_tokens` are one name."""
-    return {str(name).replace("_", "").lower(): value for name, value in record.items()}
+    plain = {}
+    for name, value in record.items():
+        plain[str(name).replace("_", "").lower()] = value
+    return plain
 
 
 def _tokens_of(counts: Mapping[str, object], *, has_text: bool) -> Usage:
@@ -128,7 +136,8 @@ def _tokens_of(counts: Mapping[str, object], *, has_text: bool) -> Usage:
     of_output = list(_with_details(counts, _OF_OUTPUT))
     cached = _first(of_prompt, _CACHED)
     written = _first(of_prompt, _WRITTEN)
-    reasoning = _first(of_output, tuple(filter(_REASONING.fullmatch, chain(*of_output)))) or 0
+    names = filter(_REASONING.fullmatch, chain(*of_output))
+    reasoning = _first(of_output, tuple(names)) or 0
     prompt = _prompt_of(counts, of_prompt)
     output = _first([counts], _OUTPUT)
     total = _first([counts], _TOTAL)
@@ -188,7 +197,10 @@ def _cache_beside(counts: Mapping[str, object], of_prompt: list[Mapping[str, obj
     """
     if _first(of_prompt[:-1], (*_CACHED, *_WRITTEN)):
         return 0
-    return sum(_first([counts], (name,)) or 0 for name in _CACHE_BESIDE)
+    beside = 0
+    for name in _CACHE_BESIDE:
+        beside += _first([counts], (name,)) or 0
+    return beside
 
 
 def _balanced(

@@ -529,13 +529,13 @@ class HeadlineTally:
         if not text:
             return (self._of_claims(metrics) or _of_metrics(metrics)).removesuffix(".")
         declines = self._declines()
-        texts = [
-            ", ".join((f"{text}{held}", *declines, *others))
-            for held in (*self._held(text), "")
-            for others in ((*self._others(),), ())
-        ]
-        fitting = (text for text in texts if _words(f"{start}{text}") <= WORDS)
-        return next(fitting, texts[-1])
+        others = list(self._others())
+        for held in (*self._held(text), ""):
+            for last in ([*declines, *others], declines):
+                whole = ", ".join((f"{text}{held}", *last))
+                if _words(f"{start}{whole}") <= WORDS:
+                    return whole
+        return ", ".join((text, *declines))
 
     def _held(self, text: str) -> Iterator[str]:
         """Yield what is said of the documents after `text`, and the same in fewer words."""
