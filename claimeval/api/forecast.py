@@ -14,6 +14,7 @@ from claimeval.api.comparison import experiment, prepared_experiment
 from claimeval.api.hints import with_hints
 from claimeval.api.jobs import JudgeSpec, before_run, blocking, parse_spec
 from claimeval.evaluation.claims import ClaimsJob
+from claimeval.evaluation.estimates import RecordedOutput
 from claimeval.evaluation.forecast import Forecast, TokenShares, forecast
 from claimeval.evaluation.probe import probe as try_judge
 from claimeval.execution import ComputedJob
@@ -117,11 +118,14 @@ def _forecast(prepared: Prepared, options: RunOptions) -> Forecast:
     async def walk() -> Forecast:
         """Forecast with the reply cache open in this thread."""
         with cached_replies(options) as store:  # opened in the thread that reads it
+            recorded = RecordedOutput(store)
             batched = batched_judges(job.asked, options)
-            ahead = await forecast(prepared.items, job, store, options.prices, batched=batched)
+            ahead = await forecast(
+                prepared.items, job, store, options.prices, batched=batched, recorded=recorded
+            )
             if not isinstance(job, ClaimsJob) or prepared.manifest.source:
                 return ahead
-            return await _with_savings(ahead, job, prepared.items, store, options)
+            return await _with_savings(ahead, job, prepared.items, store, recorded, options)
 
     return blocking(walk())
 
@@ -148,6 +152,7 @@ async def _with_savings(
     job: ClaimsJob,
     samples: Iterable[Sample],
     store: Store | None,
+    recorded: RecordedOutput,
     options: RunOptions,
 ) -> Forecast:
     """Return a forecast with the shares that each cheaper form of asking saves by itself: of the
@@ -159,7 +164,9 @@ async def _with_savings(
     async def middle(job: ClaimsJob, options: RunOptions) -> _Middle:
         """Return the middle of what the first samples are expected to cost."""
         batched = batched_judges(job.asked, options)
-        return _Middle.of(await forecast(first, job, store, options.prices, batched=batched))
+        return _Middle.of(
+            await forecast(first, job, store, options.prices, batched=batched, recorded=recorded)
+        )
 
     usual = await middle(job, options)
     cheaper = dict[str, float]()
@@ -230,12 +237,16 @@ def arm_forecasts(
     async def walk() -> dict[str, Forecast]:
         """Forecast with the reply cache open in this thread."""
         with cached_replies(options) as store:
+            recorded = RecordedOutput(store)
 
             async def of_arm(name: str, samples: Iterable[Sample], counted: set[int]) -> Forecast:
                 """Forecast an arm on some samples."""
                 asked_of = (*jobs[name].judges, jobs[name].extractor)
                 batched = batched_judges(asked_of, options_for(asked_of, options))
-                return await forecast(samples, jobs[name], store, options.prices, counted, batched)
+                job = jobs[name]
+                return await forecast(
+                    samples, job, store, options.prices, counted, batched, recorded
+                )
 
             judged = halves.choose if halves else prepared.samples
             forecasts = {name: await of_arm(name, judged, counted) for name in jobs}

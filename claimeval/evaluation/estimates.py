@@ -13,8 +13,8 @@ The assumptions are ranges:
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Collection, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Mapping
 from contextlib import suppress
 from itertools import islice
 from types import MappingProxyType
@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 from claimeval.providers import reasons
 from claimeval.store.stats import read_origin
-from claimeval.store.store import Store, completion
+from claimeval.store.store import Store, StoredRow, completion
 from claimeval.types.requests import (
     MOST_VERDICT_TOKENS,
     AssessTask,
@@ -113,27 +113,36 @@ def _percentile(values: Counter[float], share: float) -> float:
     return value
 
 
-def recorded_output(store: Store, sources: Collection[Source]) -> dict[Source, Counter[float]]:
-    """Return the output tokens of the newest stored replies to these prompts, as the provider
-    counted them."""
-    lengths: dict[Source, Counter[float]] = {source: Counter() for source in sources}
-    incomplete = set(sources)
-    for row in islice(store.rows(newest_first=True), LOOKED_AT):
-        if not incomplete:
-            break
+class RecordedOutput:
+    """The output tokens of stored replies, as the providers counted them, by what was asked.
+
+    The replies are read once, newest first, as far as it takes. A large cache takes seconds, and
+    the forecasts of one command ask about the same replies.
+    """
+
+    def __init__(self, store: Store | None) -> None:
+        """Begin with no reply; without a store there are none."""
+        rows = store.rows(newest_first=True) if store else ()
+        self._rows = islice(rows, LOOKED_AT)
+        self._lengths = defaultdict[Source, list[int]](list)
+
+    def of(self, source: Source) -> Counter[float]:
+        """Return those of the newest stored replies to a prompt."""
+        lengths = self._lengths[source]
+        while len(lengths) < SAMPLED and (row := next(self._rows, None)):
+            self._read(row)
+        return Counter(lengths)
+
+    def _read(self, row: StoredRow) -> None:
         origin = read_origin(row.value) if row.value is not None else None
         if row.value is None or origin is None:
-            continue
-        source = (origin.model, origin.endpoint, origin.prompt)
-        if source not in incomplete:
-            continue
-        with suppress(CallError):
-            tokens = completion(row.value).usage.completion_tokens
-            if tokens is not None:
-                lengths[source][tokens] += 1
-        if lengths[source].total() >= SAMPLED:
-            incomplete.remove(source)
-    return lengths
+            return
+        lengths = self._lengths[origin.model, origin.endpoint, origin.prompt]
+        if len(lengths) < SAMPLED:
+            with suppress(CallError):
+                tokens = completion(row.value).usage.completion_tokens
+                if tokens is not None:
+                    lengths.append(tokens)
 
 
 def measured(counted: TokenCounts) -> Range | None:

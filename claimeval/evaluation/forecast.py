@@ -19,7 +19,7 @@ from pydantic import Field
 
 from claimeval.evaluation import estimates
 from claimeval.evaluation.claims import ClaimsJob
-from claimeval.evaluation.estimates import Range, TokenCounts
+from claimeval.evaluation.estimates import Range, RecordedOutput, TokenCounts
 from claimeval.evaluation.job import Job
 from claimeval.evaluation.reports import ReportJob, sentence_claims
 from claimeval.evaluation.summary.cost import long_evidence, windows_of
@@ -454,6 +454,7 @@ async def forecast(
     prices: str | Path | None = None,
     counted: set[int] | None = None,
     batched: Collection[str] = (),
+    recorded: RecordedOutput | None = None,
 ) -> Forecast:
     """Forecast a run on the items without sending anything.
 
@@ -468,6 +469,7 @@ async def forecast(
         counted: Requests of earlier jobs with the same store, which are not counted again; those of
             this job are added.
         batched: Names of judges whose requests are sent in batches, at batch prices.
+        recorded: What earlier forecasts with the same store have read of it.
 
     Returns:
         The number of requests and their cost, for each step and judge.
@@ -483,7 +485,8 @@ async def forecast(
         walk_type = _ClaimsWalk
     elif isinstance(job, WriteQueriesJob):
         walk_type = _QueriesWalk
-    walk = walk_type(job, store, prices, set() if counted is None else counted, batched)
+    seen = set[int]() if counted is None else counted
+    walk = walk_type(job, store, prices, seen, batched, recorded or RecordedOutput(store))
     count = 0
     async with walk:
         for item in items:
@@ -528,8 +531,10 @@ class _Walk(_Planner, Generic[T]):
         prices: str | Path | None,
         seen: set[int],
         batched: Collection[str],
+        recorded: RecordedOutput,
     ) -> None:
         super().__init__(Lessons(store.folder if store else None))
+        self._recorded = recorded
         self._job = job
         self._first = job.first_stage
         self._store = store
@@ -658,8 +663,6 @@ class _Walk(_Planner, Generic[T]):
         for workload in workloads:
             model = workload.judge.model
             counted[model] = counted.get(model, TokenCounts()).plus(workload.counted)
-        open_sources = {workload.source for workload in workloads if workload.is_open}
-        recorded = estimates.recorded_output(self._store, open_sources) if self._store else {}
         ratio = estimates.spread(self._claims_per_sentence)
         return Forecast(
             samples=samples,
@@ -667,7 +670,9 @@ class _Walk(_Planner, Generic[T]):
                 workload.line(
                     ratio or estimates.CLAIMS_PER_SENTENCE,
                     counted[workload.judge.model],
-                    estimates.spread(recorded.get(workload.source, Counter())),
+                    estimates.spread(self._recorded.of(workload.source))
+                    if workload.is_open
+                    else None,
                 )
                 for workload in workloads
             ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 
 import claimeval as ce
 from benchmarks.loopback import ThreadHandle
+from claimeval.store.store import Store, StoredRow
 from tests.api.test_claims import spec
 from tests.cli.conftest import Run
 
@@ -188,6 +190,30 @@ def test_cheaper_forms_are_those_of_the_options_and_in_python_too(
         == {}
     )
     assert ce.plan(ce.rate, data, judges=judge, options=options).cheaper == {}
+
+
+def test_stored_replies_are_read_once_for_all_forms_that_a_plan_compares(
+    claimeval: Run,
+    data: Path,
+    server: ThreadHandle,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    options = ce.RunOptions(cache=tmp_path / "store")
+    ce.score(data, judges=spec(server), metrics="faithfulness", options=options)
+    passes: list[bool] = []
+    rows = Store.rows
+
+    def counted(store: Store, *, newest_first: bool = False) -> Iterator[StoredRow]:
+        """Note that somebody begins to read all replies."""
+        passes.append(newest_first)
+        yield from rows(store, newest_first=newest_first)
+
+    monkeypatch.setattr(Store, "rows", counted)
+    ahead = ce.plan(ce.score, data, judges="openai:gpt-5-mini", claims_per_call=1, options=options)
+
+    assert len(ahead.cheaper) == 3, "other forms are compared"
+    assert passes == [True]
 
 
 def test_nothing_is_made_where_there_is_no_store(

@@ -64,9 +64,9 @@ def test_output_is_taken_from_replies_to_the_same_prompt_by_the_same_model_at_th
         ("openai:a", None, digest),
         ("openai:a", "http://e", "other"),
     ]
-    found = estimates.recorded_output(store, [same, *others])
+    recorded = estimates.RecordedOutput(store)
 
-    assert [found[source].total() for source in (same, *others)] == [1, 0, 0, 0]
+    assert [recorded.of(source).total() for source in (same, *others)] == [1, 0, 0, 0]
 
 
 def test_replies_without_usage_leave_the_assumptions_standing(store: Store) -> None:
@@ -87,11 +87,11 @@ def test_the_newest_replies_are_sampled(store: Store, monkeypatch: pytest.Monkey
     source = ("openai:a", "http://e", prompts.load("extract", "atomic").digest)
 
     monkeypatch.setattr(estimates, "SAMPLED", 3)
-    assert estimates.recorded_output(store, [source])[source].total() == 3
+    assert estimates.RecordedOutput(store).of(source).total() == 3
     monkeypatch.setattr(
         estimates, "LOOKED_AT", 4
     )  # of each sample an extraction, then an assessment
-    assert estimates.recorded_output(store, [source])[source].total() == 2
+    assert estimates.RecordedOutput(store).of(source).total() == 2
 
 
 def test_the_output_assumed_for_an_assessment() -> None:
