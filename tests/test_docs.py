@@ -22,6 +22,7 @@ from claimeval.judging import prompts
 from claimeval.judging.panel import Panel
 from claimeval.providers.specs import SETTINGS
 from claimeval.types.requests import Judge
+from tests.report.conftest import Browser, _tab, browser  # noqa: F401  # fixtures
 
 ROOT = Path(__file__).parents[1]
 DECISIONS = ROOT / "docs" / "decisions"
@@ -231,6 +232,53 @@ def test_the_search_leaves_out_the_words_of_a_question_alone() -> None:
     pattern = site["without"](site["STOP_WORDS"].split()).replace(r"\p{L}\p{N}_", r"\w")
     kept = re.sub(pattern, " ", "How do I know if my judge is good? What-if, island, the p value")
     assert kept.split() == ["judge", "good", "What-if,", "island,", "p", "value"]
+
+
+def test_a_search_without_a_section_of_all_words_is_put_into_the_worker(tmp_path: Path) -> None:
+    site = runpy.run_path(str(ROOT / "tools" / "build_site.py"))
+    worker = tmp_path / "search.js"
+    worker.write_text('case 2:let l=J({type:"text",data:t.data});self.postMessage(l)')
+    assert site["relax"](worker)
+    script = worker.read_text(encoding="utf-8")
+    assert script.endswith("case 2:let l=relaxed(J,t.data);self.postMessage(l)")
+    assert "function relaxed(search, data)" in script
+    assert not site["relax"](worker), "a worker of another form is a problem of the build"
+
+
+SECTIONS = ["judge reply JSON unreadable", "judge key", "judge price", "cache reply"]
+SEARCH = """
+const sections = arguments[0].map((text) => text.split(" "));
+const search = ({ data }) => {
+  const words = data.input.split(" ").filter(Boolean);
+  const items = sections.filter((section) => words.every((word) => section.includes(word)));
+  const pagination = { total: items.length };
+  return { data: { items: items.map((section) => section.join(" ")), pagination } };
+};
+return relaxed(search, { input: arguments[1] }).data.items;
+"""
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize(
+    ("question", "found"),
+    [
+        ("judge reply", SECTIONS[:1]),
+        ("judge returns invalid JSON", SECTIONS[:1]),  # two words that no section has
+        ("judge cache", SECTIONS[3:]),  # each alone; `cache` has fewer sections
+        ("judge reply cache", SECTIONS[:1]),  # as good as `cache reply`, which comes later
+        ("unicorn", []),
+        ("judge " * 9 + "unicorn", SECTIONS[:3]),
+        ("", SECTIONS),
+    ],
+)
+def test_a_search_finds_sections_with_most_of_the_words(
+    browser: Browser,  # noqa: F811
+    question: str,
+    found: list[str],
+) -> None:
+    browser.driver.get("about:blank")
+    script = (ROOT / "tools" / "search.js").read_text(encoding="utf-8")
+    assert browser.run(f"{script}\n{SEARCH}", SECTIONS, question) == found
 
 
 def test_the_guides_and_the_readme_stay_short() -> None:
