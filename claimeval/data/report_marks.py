@@ -212,23 +212,30 @@ class _Labels:
         return f"[{sign}{', '.join(numbers)}]{rest}"
 
     def of_keys(self, match: re.Match[str], names: Collection[str]) -> str:
-        """Return the mark of keys, which are labels or names of files; one that is neither has no
-        entry if another of them is one."""
+        """Return the mark of keys, which are labels, names of files or what an entry begins with;
+        one that is none of these has no entry."""
         numbers = list[str]()
-        has_entry = False
         for written in match[1].split(";"):
             key = _KEY.fullmatch(written)
             if key is None:
                 return match[0]
             name = key[1]
             is_label = name.casefold() in self._numbers
-            is_file = name_key(name) in names
-            has_entry = has_entry or is_label or is_file
-            if is_file and not is_label:
+            if number := self._begins(name):
+                numbers.append(number)
+            elif name_key(name) in names and not is_label:
                 numbers.append(self.add(name))
             else:
                 numbers.append(self.without_entry(f"[@{name}]", name))
-        return self.mark(numbers) if has_entry else match[0]
+        return self.mark(numbers)
+
+    def _begins(self, key: str) -> str | None:
+        """Return the number of the entry that begins with a key and a colon, as `smith2020: ...`."""
+        begins = re.compile(rf"\W*{re.escape(key)}\W{{0,3}}:", re.IGNORECASE)
+        for number, text in self.entries.items():
+            if begins.match(text):
+                return number
+        return None
 
     def without_entry(self, shown: str, label: str | None = None) -> str:
         """Return the number of a mark that has no entry."""

@@ -361,8 +361,12 @@ B = "https://example.org/b_(1)"
             ["3-phase-motors.txt", "a.html", "3-phase-motors.txt", "absent: 4-phase-motors"],
         ),
         (
-            "Lift [@3-phase-motors, p. 4; see @a]. Far [@a; @gone].",
-            ["3-phase-motors.txt", "a.html", "a.html", "none: 3"],
+            "Lift [@3-phase-motors, p. 4; see @a]. Far [@a; @gone]. Lost [@lost2020].",
+            ["3-phase-motors.txt", "a.html", "a.html", "none: 3", "none: 4"],
+        ),
+        (
+            f"Old [@lind, p. 4; @berg2019].\n\n## References\n\n- `lind`: {A}\n- berg2019: {B}\n",
+            ["a.html", "b.html"],
         ),
         ("Lift (see gone.pdf). So [cf. a.html].", ["absent: gone.pdf", "a.html"]),
         # numbers that lead to files
