@@ -125,11 +125,15 @@ def _files(path: Path) -> list[Path]:
 
 def _values(row: SourceRow) -> Iterator[tuple[str, str]]:
     """Yield the texts and numbers of a row, and of objects in it, by path."""
-    for key, value in row.fields.items():
-        inner = value if isinstance(value, Mapping) else {"": value}
-        for name, one in inner.items():
-            if isinstance(one, (str, int)) and not isinstance(one, bool):
-                yield f"{key}.{name}".rstrip("."), str(one)
+    yield from _values_in(row.fields, "")
+
+
+def _values_in(fields: Mapping[str, object], path: str) -> Iterator[tuple[str, str]]:
+    for key, value in fields.items():
+        if isinstance(value, Mapping):
+            yield from _values_in(value, f"{path}{key}.")
+        elif isinstance(value, (str, int)) and not isinstance(value, bool):
+            yield f"{path}{key}", str(value)
 
 
 def _named(columns: list[dict[str, str]], names: Iterable[str]) -> Iterator[str]:

@@ -230,7 +230,7 @@ class _Labels:
         return self.mark(numbers)
 
     def _begins(self, key: str) -> str | None:
-        """Return the number of the entry that begins with a key and a colon, as `smith2020: ...`."""
+        """Return the number of the entry that begins with a key and a colon, as `lind2019: ...`."""
         begins = re.compile(rf"\W*{re.escape(key)}\W{{0,3}}:", re.IGNORECASE)
         for number, text in self.entries.items():
             if begins.match(text):

@@ -76,6 +76,8 @@ class Located(Record):
     """The place of each document of `corpus` in the whole corpus, from 0."""
     documents: tuple[str, ...] = ()
     """The document of each; an empty one is unknown."""
+    scattered: tuple[str, ...] = ()
+    """Documents whose passages do not follow each other in the corpus."""
     claims: dict[str, ClaimPassages] = Field(default_factory=dict)
     """By the id of a failed claim."""
 
@@ -83,6 +85,12 @@ class Located(Record):
     def of(cls, result: SampleResult) -> Located:
         """Return what the details of a result say."""
         return cls.model_validate(result.details.get(NAME, {}))
+
+    @property
+    def details(self) -> dict[str, Any]:
+        """What `of` reads, to be kept in a result."""
+        kept = self.model_dump(mode="json", exclude=None if self.scattered else {"scattered"})
+        return {NAME: kept}
 
 
 class _Cited(NamedTuple):
@@ -242,7 +250,11 @@ class LocateJob(QuestionJob):
         # fact.
         if len(cited.numbers) < 2 or not self.chunked:
             return "not_retrieved"
-        return "split" if _adjacent(cited.numbers, located) else "spread"
+        # Nor do those of which nobody knows whether they stand beside each other.
+        adjacent = _adjacent(cited.numbers, located)
+        if adjacent is None:
+            return "not_retrieved"
+        return "split" if adjacent else "spread"
 
 
 def _cited(sample: Sample, verdict: Verdict, passages: ClaimPassages) -> _Cited:
@@ -257,12 +269,19 @@ def _cited(sample: Sample, verdict: Verdict, passages: ClaimPassages) -> _Cited:
     return _Cited(numbers, new=not numbers or not set(passages.had).issuperset(numbers))
 
 
-def _adjacent(numbers: Sequence[int], located: Located) -> bool:
-    """Return whether passages follow each other in one document."""
+def _adjacent(numbers: Sequence[int], located: Located) -> bool | None:
+    """Return whether passages follow each other in one document; None if nothing shows it: their
+    documents are not known, or the passages of their document are not in reading order."""
     documents = {located.documents[number] for number in numbers}
     places = sorted(located.places[number] for number in numbers)
+    if places[0] < 0:  # a context that is not in the corpus
+        return None
+    if len(documents - {""}) > 1:
+        return False
     follow = all(b - a == 1 for a, b in pairwise(places))
-    return follow and len(documents) == 1 and "" not in documents
+    if "" in documents:
+        return None if follow else False
+    return None if documents.issubset(located.scattered) else follow
 
 
 def cause_scores(assessments: Iterable[Assessment]) -> dict[str, Score]:

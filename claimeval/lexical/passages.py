@@ -147,6 +147,16 @@ class PassageIndex:
         (count,) = self._database.execute(query).fetchone()
         return int(count)
 
+    @cached_property
+    def scattered(self) -> frozenset[str]:
+        """The documents whose passages do not follow each other, as in an export without order:
+        nothing shows which passages of these are neighbors."""
+        query = (
+            "SELECT document FROM passages WHERE document != '' GROUP BY document"
+            " HAVING max(place) - min(place) + 1 > count(*)"
+        )
+        return frozenset(document for (document,) in self._database.execute(query))
+
     def search(
         self, query: str, limit: int, *, within: str | None = None, without: Collection[int] = ()
     ) -> list[int]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from claimeval.data.corpora import Corpus
-from claimeval.evaluation.locate import CORPUS, NAME, ClaimPassages, Located
+from claimeval.evaluation.locate import CORPUS, ClaimPassages, Located
 from claimeval.evaluation.manifest import Manifest
 from claimeval.lexical.passages import PassageIndex
 from claimeval.metrics.rows import ABOUT_ANSWERS, METRICS, Metric
@@ -213,7 +213,8 @@ class PassageSelection:
         if totals.renamed:
             renamed = f"; {totals.renamed:,} have the id of a passage with another text"
         raise UsageError(
-            f"{absent:,} of {number_of(len(totals.contexts), 'context')} of the run are not in"
+            f"{absent:,} of {number_of(len(totals.contexts), 'context')} of the run"
+            f" {'is' if absent == 1 else 'are'} not in"
             f" {self._corpus.path} (first: {first!r}){renamed}. Give the chunks that the retriever"
             " searched, with their texts as the run has them: otherwise every claim would seem to"
             " stand in a passage that was not retrieved"
@@ -233,7 +234,10 @@ class PassageSelection:
             if choice := self._chosen.get((sample.id, one.claim.id)):
                 shown[one.claim.id] = passages.add(one.had, choice)
         located = Located(
-            places=tuple(passages.places), documents=tuple(passages.names), claims=shown
+            places=tuple(passages.places),
+            documents=tuple(passages.names),
+            scattered=tuple(sorted(self._index.scattered.intersection(passages.names))),
+            claims=shown,
         )
         evidence = {**sample.evidence, CORPUS: tuple(passages.documents)}
         used = [_copied(result, one.used) for one in failed if one.used]
@@ -241,7 +245,7 @@ class PassageSelection:
             sample=sample.model_copy(update={"evidence": evidence}),
             claims=tuple([one.claim for one in failed]),
             assessments=tuple(used),
-            details={NAME: located.model_dump(mode="json")},
+            details=located.details,
         )
 
     @property
@@ -255,7 +259,17 @@ class PassageSelection:
         tokens = totals.characters // 4
         return (
             f"{told}; {number_of(totals.passages, 'passage')} (about {tokens:,} tokens) of"
-            f" {len(self._index):,} in {self._corpus.path}: {self._corpus.reads}"
+            f" {len(self._index):,} in {self._corpus.path}: {self._corpus.reads}{self._scattered}"
+        )
+
+    @property
+    def _scattered(self) -> str:
+        number = len(self._index.scattered)
+        if not self._corpus.chunked or not number:
+            return ""
+        return (
+            f"; the passages of {number:,} of {number_of(self._index.documents, 'document')} do not"
+            " follow each other, so whether a fact is split over two of theirs cannot be told"
         )
 
     @property

@@ -150,10 +150,41 @@ def test_a_copy_of_a_passage_that_the_run_had_is_no_new_one(tmp_path: Path) -> N
     assert "copy" not in {document.id for document in result.sample.evidence["corpus"]}
 
 
-def test_without_documents_of_the_chunks_nothing_is_called_split(tmp_path: Path) -> None:
+def test_without_documents_of_the_chunks_neighbors_are_neither_split_nor_far_apart(
+    tmp_path: Path,
+) -> None:
     chunks = [{"id": one["id"], "text": one["text"]} for one in CHUNKS]
     run = ce.locate(gold_run(), corpus=write(tmp_path, chunks), judges=judge())
-    assert causes(run)[FACTS["split"]] == "spread"
+    assert causes(run)[FACTS["split"]] == "not_retrieved"
+    assert causes(run)[FACTS["spread"]] == "spread"
+
+
+def test_in_documents_out_of_order_nothing_is_called_split_or_far_apart(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As databases of vectors export chunks: the neighbor of a chunk is anywhere."""
+    order = ("t3", "s1", "t1", "s3", "t5", "t2", "s2", "t4")
+    by_id = {one["id"]: one for one in CHUNKS}
+    elsewhere = {"id": "x", "source": "north", "text": "The steel came from Essen."}
+    chunks = [*(by_id[name] for name in order), {"id": "y", "source": "north", "text": "No."}]
+    caplog.set_level("INFO")
+    run = ce.locate(gold_run(), corpus=write(tmp_path, chunks), judges=judge())
+    assert causes(run)[FACTS["split"]] == causes(run)[FACTS["spread"]] == "not_retrieved"
+    assert "the passages of 2 of 3 documents do not follow each other" in caplog.text
+    # a fact in two documents is far apart in any order
+    chunks = [elsewhere if one["id"] == "s3" else one for one in chunks]
+    run = ce.locate(gold_run(), corpus=write(tmp_path, chunks), judges=judge())
+    assert causes(run)[FACTS["spread"]] == "spread"
+
+
+def test_the_sentence_counts_claims_to_which_no_new_passage_is_near(tmp_path: Path) -> None:
+    claims = ["Zebras whistle.", FACTS["not_near"]]
+    run = gold_run(reference_claims=claims, question="?")
+    located = ce.locate(run, corpus=write(tmp_path), judges=judge())
+    assert located.headline == (
+        "2 failed claims: for 1 the nearest 6 of 8 passages say nothing, for 1 no new one of 8"
+        " passages is near."
+    )
 
 
 def test_a_folder_of_texts_says_less(tmp_path: Path) -> None:
@@ -174,6 +205,8 @@ def test_contexts_that_are_not_in_the_corpus_are_refused(tmp_path: Path) -> None
     chunks = [{**one, "text": f"Version 2. {one['text']}"} for one in CHUNKS]
     with pytest.raises(ce.UsageError, match=r"2 of 2 contexts .*; 2 have the id of a passage"):
         ce.locate(gold_run(), corpus=write(tmp_path, chunks), judges=judge())
+    with pytest.raises(ce.UsageError, match="1 of 1 context of the run is not in"):
+        ce.locate(gold_run(contexts=HAD[:1]), corpus=write(tmp_path, chunks), judges=judge())
 
 
 def test_what_cannot_be_located_is_refused(tmp_path: Path) -> None:

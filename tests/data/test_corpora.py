@@ -32,6 +32,10 @@ def corpus(folder: Path, rows: Sequence[Mapping[str, object]]) -> Path:
             [{"page_content": "t", "id": i, "metadata": {"source": "x"}} for i in range(6)],
             ("id", "metadata.source"),
         ),
+        (
+            [{"node": {"id_": i, "text": "t", "metadata": {"source": "x"}}} for i in range(6)],
+            ("node.id_", "node.metadata.source"),
+        ),
         ([{"id": i, "url": f"https://x/{i}", "text": "t"} for i in range(6)], ("id", None)),
         ([{"text": f"t{i}"} for i in range(6)], (None, None)),
     ],

@@ -86,15 +86,23 @@ class LocatedCauses:
         clauses = list(_clauses(counts, OF_ANSWER if part == "answer" else GOLD))
         text = f"{number_of(counts.total(), 'failed claim')}{whose}: {', '.join(clauses)}"
         if nothing := counts["not_near"]:
-            start = "; " if clauses else ""
-            text += f"{start}for {nothing:,} {self._near()} say nothing"
+            text += "; " if clauses else ""
+            text += ", ".join(self._nothing_near(nothing))
         return f"{text}."
 
-    def _near(self) -> str:
-        few = min(self._nearest)
-        many = max(self._nearest)
-        number = f"{many}" if few == many else f"{few} to {many}"
-        return f"the nearest {number} of {self._passages:,} passages"
+    def _nothing_near(self, claims: int) -> Iterator[str]:
+        """Yield what is said of the claims that no passage supports or contradicts."""
+        corpus = number_of(self._passages, "passage")
+        shown = sorted(+self._nearest)
+        none_shown = self._nearest[0]
+        if some := claims - none_shown:
+            numbers = [number for number in shown if number]
+            few, many = numbers[0], numbers[-1]
+            nearest = f"{many}" if few == many else f"{few} to {many}"
+            says = "says" if many == 1 else "say"
+            yield f"for {some:,} the nearest {nearest} of {corpus} {says} nothing"
+        if none_shown:
+            yield f"for {none_shown:,} no new one of {corpus} is near"
 
 
 def _clauses(
