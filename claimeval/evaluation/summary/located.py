@@ -93,11 +93,10 @@ class LocatedCauses:
     def _nothing_near(self, claims: int) -> Iterator[str]:
         """Yield what is said of the claims that no passage supports or contradicts."""
         corpus = number_of(self._passages, "passage")
-        shown = sorted(+self._nearest)
         none_shown = self._nearest[0]
         if some := claims - none_shown:
-            numbers = [number for number in shown if number]
-            few, many = numbers[0], numbers[-1]
+            few = min(filter(None, self._nearest))
+            many = max(self._nearest)
             nearest = f"{many}" if few == many else f"{few} to {many}"
             says = "says" if many == 1 else "say"
             yield f"for {some:,} the nearest {nearest} of {corpus} {says} nothing"
