@@ -1,10 +1,10 @@
 """Which parts of a request a server refuses, found by trial.
 
 Servers refuse a part in any words and any language, or without a word. So a refusal that no other
-cause explains starts a trial: the plainest form of the same request is sent and, if it is answered,
-the refused parts are found by bisection. What the words of the refusal name is tried first. Nothing
-is learned unless the form with the refused parts left out was answered, and the whole form was
-refused again after that.
+cause explains starts a trial. What the words of the refusal name is tried first. Then the whole
+request is sent again and, if it is refused again, its plainest form. If that is answered, the
+refused parts are found by bisection. Nothing is learned unless the form with the refused parts left
+out was answered, and the whole form was refused again after that.
 """
 
 from __future__ import annotations
@@ -187,11 +187,13 @@ class FormTrial:
     async def _bisected(self) -> Sequence[str] | None:
         """Return the parts without which the plainest form is not answered; none if the whole
         request is."""
+        # The whole request first: a server in trouble answers it now, and this reply is used. The
+        # reply to another form would be paid for nothing.
+        if await self._answers(()):
+            return ()
         plainest = await self._plainest()
         if plainest is None:
             return None
-        if await self._answers(()):
-            return ()
         refused = list[str]()
         remaining = list(plainest)
         answered = 0

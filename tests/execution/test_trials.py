@@ -146,14 +146,20 @@ def test_every_form_limits_the_reply() -> None:
 def test_nothing_is_found_if_the_plainest_form_is_refused() -> None:
     found = tried(lambda _: REFUSAL)
     assert found.finding is None
-    assert len(found.sent) == 4
+    assert len(found.sent) == 5
 
 
-@pytest.mark.parametrize("named", [(), ("temperature",), ("response_format", "maxLength")])
-def test_an_error_that_does_not_come_again_teaches_nothing(named: tuple[str, ...]) -> None:
+@pytest.mark.parametrize(
+    ("named", "other_forms"),
+    # the last names what the request does not have
+    [((), 0), (("temperature",), 1), (("response_format", "maxLength"), 0)],
+)
+def test_an_error_that_does_not_come_again_teaches_nothing(
+    named: tuple[str, ...], other_forms: int
+) -> None:
     found = tried(lambda _: REPLY, REFUSAL.model_copy(update={"refused": named}))
     assert found.finding == RefusedParts(transient=True)
-    assert len(found.sent) == 2
+    assert found.sent[other_forms:] == [request_body(REQUEST)]
 
 
 @settings(max_examples=200)
@@ -287,8 +293,8 @@ def test_a_server_that_refuses_a_part_in_any_words_costs_no_score(
 def test_a_server_that_refuses_everything_gets_a_few_requests_more(tmp_path: Path) -> None:
     scored = score(lambda _: (400, "参数错误".encode()), tmp_path, "--concurrency", 1)
     assert "refused 4 requests in a row in the same words" in scored.stderr
-    # one or two are in flight at first; a trial takes four, and four more stop the judge
-    assert scored.statuses[400] <= 2 + 4 + 4
+    # one or two are in flight at first; a trial takes five, and four more stop the judge
+    assert scored.statuses[400] <= 2 + 5 + 4
 
 
 def test_an_error_of_one_sample_changes_no_other_request(tmp_path: Path) -> None:
@@ -323,6 +329,25 @@ def test_an_outage_of_the_first_requests_changes_no_other_request(
     scored = score(respond, tmp_path)
     assert (scored.metric["mean"], scored.metric["n"]) == (TRUE_SCORE, SAMPLES)
     assert PARTS[name](scored.last)
+
+
+def test_a_server_that_begins_with_errors_is_paid_for_no_other_form(tmp_path: Path) -> None:
+    """Two errors before the first reply look like a refusal of every request in this form."""
+    requests = Counter[str]()
+    answered = Counter[str]()
+
+    def respond(body: Body) -> tuple[int, bytes]:
+        schema = json.dumps(body.get("response_format"))
+        requests[schema] += 1
+        if requests[schema] <= 2:
+            return 500, b'{"error": {"message": "The server had an error."}}'
+        answered[json.dumps(body)] += 1
+        return right(body)
+
+    scored = score(respond, tmp_path, "--concurrency", 1)
+    assert (scored.metric["mean"], scored.metric["n"]) == (TRUE_SCORE, SAMPLES), scored.stderr
+    assert scored.statuses == {500: 2 * 2, 200: CALLS}
+    assert set(answered.values()) == {1}
 
 
 def test_a_resumed_run_sends_what_was_learned(tmp_path: Path) -> None:
