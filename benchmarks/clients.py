@@ -15,6 +15,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -107,7 +108,8 @@ def score(server: Handle, *options: str) -> list[str]:
 class Client:
     """A process of the command line, which can be restarted.
 
-    Its log has the start and the end of the step that makes each reply durable.
+    Its log has the start and the end of the step that makes each reply durable. The end of a reply
+    that waits for another process, which writes to the reply cache, comes later.
     """
 
     def __init__(
@@ -225,20 +227,33 @@ def _run_client(
     from claimeval.__main__ import main
     from claimeval.execution.batch import polling
     from claimeval.providers import http
+    from claimeval.store.store import Store
 
     polling.MIN_INTERVAL = 0.2
     notes = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
     if instant:
         instant.arm()
     record_response = http.record_response
+    put_at_once = Store.put_at_once
+    # a variable of the context, which a task that stores the reply later copies
+    receiving = ContextVar[str | None]("receiving", default=None)
 
     def note_response(response: httpx2.Response) -> None:
         number = response.headers.get("x-request-id", "req_-1").removeprefix("req_")
         os.write(notes, f"begin {number}\n".encode())
-        record_response(response)
-        os.write(notes, f"end {number}\n".encode())
+        token = receiving.set(number)
+        try:
+            record_response(response)
+        finally:
+            receiving.reset(token)
 
-    # the module does not export the name
+    def note_stored(store: Store, key: str, value: bytes) -> None:
+        put_at_once(store, key, value)
+        if number := receiving.get():
+            os.write(notes, f"end {number}\n".encode())
+
+    # mypy allows no assignment to a method, and to no name that a module does not export
+    setattr(Store, "put_at_once", note_stored)  # noqa: B010
     setattr(http, "record_response", note_response)  # noqa: B010
     sys.argv = ["claimeval", *command]
     signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup may have changed it

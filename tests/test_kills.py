@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import random
@@ -94,6 +95,24 @@ def test_ctrl_c_ends_soon_and_loses_nothing_that_was_read(
     repeated = len(answered) - len(set(answered))
     assert repeated == 0 if signals == 1 else repeated <= 8
     assert len((tmp_path / "run" / "results.jsonl").read_text().splitlines()) == 20
+
+
+def test_a_reply_that_waits_for_the_reply_cache_is_not_noted_as_stored(
+    tmp_path: Path, slow_server: ThreadHandle
+) -> None:
+    """Else a run that is killed then seems to have paid for a stored reply twice."""
+    write_samples(tmp_path / "samples.jsonl", 20)
+    client = Client(tmp_path, "run", score(slow_server, "--concurrency", "8"))
+    wait_until(lambda: len(client.noted("end")) >= 5)
+    with contextlib.closing(sqlite3.connect(tmp_path / "store" / "cache.db")) as other:
+        other.execute("BEGIN IMMEDIATE")
+        begun = client.noted("begin")
+        # the second begins after the first would have been noted
+        wait_until(lambda: len(client.noted("begin") - begun) >= 2)
+        assert client.noted("end") <= begun
+        waiting = client.noted("begin") - begun
+    wait_until(lambda: waiting <= client.noted("end"))
+    client.kill()
 
 
 @pytest.mark.slow
