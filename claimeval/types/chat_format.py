@@ -213,14 +213,14 @@ def read_chat(
 def _first_choice(reply: Mapping[str, Any], body: bytes) -> Mapping[str, Any]:
     """Return the first choice of a reply. Raises CallError for an error, which gateways send with
     status 200 too, and without a choice."""
-    if reply.get("error"):
-        raise _error(f"status 200 with an error inside: {_preview(body)}")
+    if error := reply.get("error"):
+        raise _error(f"status 200 with an error inside: {_preview_of(error)}")
     choices = reply.get("choices")
     if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
         raise _error(f"the reply has no choices: {_preview(body)}")
     choice: Mapping[str, Any] = choices[0]
-    if choice.get("error"):
-        raise _error(f"status 200 with an error inside a choice: {_preview(body)}")
+    if error := choice.get("error"):
+        raise _error(f"status 200 with an error inside a choice: {_preview_of(error)}")
     return choice
 
 
@@ -279,6 +279,11 @@ def _error(message: str) -> CallError:
 
 def _preview(body: bytes) -> str:
     return repr(body[:120].decode("utf-8", "replace"))
+
+
+def _preview_of(error: object) -> str:
+    """Return the beginning of an error record, which may stand at the end of a long body."""
+    return _preview(json.dumps(error, ensure_ascii=False).encode("utf-8", "replace"))
 
 
 def _str(value: object) -> str | None:

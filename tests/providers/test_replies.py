@@ -346,3 +346,21 @@ def test_a_usage_that_cannot_be_a_count_is_none(count: str) -> None:
         f'{{"choices": [{{"message": {{"content": "x"}}}}], "usage": {{"prompt_tokens": {count}}}}}'
     )
     assert read_chat(body.encode()).usage.prompt_tokens is None
+
+
+@pytest.mark.parametrize("place", ["body", "choice"])
+def test_the_words_of_an_error_within_a_reply_are_said_wherever_it_stands(place: str) -> None:
+    error = {"error": {"message": "the upstream host is away", "code": 502}}
+    choice = {"index": 0, "finish_reason": "error", "message": {"role": "assistant", "content": ""}}
+    first = {
+        "id": "gen-1",
+        "object": "chat.completion",
+        "created": 1_790_000_000,
+        "model": "m" * 90,
+    }
+    reply = {
+        "body": {**first, **error},
+        "choice": {**first, "choices": [{**choice, **error}]},
+    }[place]
+    with pytest.raises(CallError, match="the upstream host is away"):
+        read_chat(json.dumps(reply).encode())
