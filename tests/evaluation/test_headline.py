@@ -292,8 +292,8 @@ WORLDS = {
     "right answers, more than there is room for": (
         ALL,
         [Group(9, documents=(0,)), Group(9), Group(3, answer=())],
-        "18 of 18 answers give all of the gold answer, and none contradicts it, 3 questions without"
-        " an answer.",
+        "18 of 18 answers give all of the gold answer, none contradicts it; for 9 the documents"
+        " lack a part, 3 questions without an answer.",
     ),
     "answers that are not there, without claims of answers": (
         "coverage,context_recall",

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import product
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from claimeval.evaluation.manifest import Manifest
@@ -530,9 +531,11 @@ class HeadlineTally:
             return (self._of_claims(metrics) or _of_metrics(metrics)).removesuffix(".")
         declines = self._declines()
         others = list(self._others())
-        for held in (*self._held(text), ""):
+        shorter = text.replace(", and none contradicts", ", none contradicts")
+        held = list(self._held(text))
+        for praise, end in (*product((text, shorter), held), (text, "")):
             for last in ([*declines, *others], declines):
-                whole = ", ".join((f"{text}{held}", *last))
+                whole = ", ".join((f"{praise}{end}", *last))
                 if _words(f"{start}{whole}") <= WORDS:
                     return whole
         return ", ".join((text, *declines))
