@@ -26,6 +26,7 @@ from claimeval.data.source_files import (
     text_of,
 )
 from claimeval.lexical.citations import marks, name_key
+from claimeval.lexical.languages import is_foreign
 from claimeval.lexical.words import is_unspaced_script
 from claimeval.types.errors import DataError, UsageError
 from claimeval.types.records import REPORT, Document, Record, Sample
@@ -52,6 +53,9 @@ class SourceFindings(Record):
     """Entries of the list that no mark names."""
     unresolved: tuple[str, ...] = ()
     """Marks without an entry."""
+    foreign: tuple[str, ...] = ()
+    """Cited files in another language than the report. Their passages are found by names and
+    numbers, so of a long one the passage that supports a claim may not be shown to the judges."""
 
     @property
     def in_words(self) -> str:
@@ -65,6 +69,7 @@ class SourceFindings(Record):
             ("Nothing readable", self.unreadable),
             ("No entry", self.unresolved),
             ("Never cited", self.never_cited),
+            ("In another language than the report", self.foreign),
         )
         return ". ".join(
             [told, *(f"{words}: {'; '.join(names)}" for words, names in lists if names)]
@@ -181,6 +186,12 @@ def _findings(
         unreadable=tuple(one.name for one in sources if not one.is_readable),
         never_cited=tuple(
             listed.shown.get(label, f"[{label}]") for label in found if label not in used
+        ),
+        foreign=tuple(
+            source.name
+            for source in sources
+            if source.name in {*found.values(), *links.values()}
+            and is_foreign(source.text, listed.body)
         ),
         unresolved=tuple(
             listed.shown.get(label, f"[{label}]") for label in used if label not in found

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields
-from itertools import chain
+from itertools import chain, islice
 
 from claimeval.evaluation.claims import ClaimsJob, claims_of, job_of, why_without_claims
 from claimeval.evaluation.evidence import with_evidence
@@ -25,6 +25,7 @@ from claimeval.evaluation.judgment import (
 from claimeval.evaluation.manifest import Manifest
 from claimeval.execution import Executor
 from claimeval.execution.concurrently import gather_all
+from claimeval.lexical.languages import is_foreign
 from claimeval.lexical.passages import Passage, PassageIndex
 from claimeval.lexical.sentences import sentences
 from claimeval.metrics.citations import sentence_spans, table
@@ -47,6 +48,10 @@ BEST = 8
 WITH_NEIGHBORS = 3
 """Passages of a source for each claim, and how many of them have their neighbors with them. Of 115
 claims of articles of up to 700 sentences, their whole support was among them for 98%."""
+BEST_OF_FOREIGN = 40
+"""Passages of a source in another language than the report: a search by words finds in it only what
+has the same names and numbers. In 60 sentences of German, it missed the support of three of six
+claims in English."""
 MOST_CLAIMS = 5
 """Claims in one call, which shows the passages of all of them."""
 SENTENCES = 5
@@ -114,7 +119,7 @@ class ReportJob(ClaimsJob):
 
     def _index(self, sample: Sample) -> SourceIndex:
         if sample.id not in self._sources:
-            self._sources[sample.id] = SourceIndex(sample.contexts or ())
+            self._sources[sample.id] = SourceIndex(sample.contexts or (), sample.answer or "")
         return self._sources[sample.id]
 
 
@@ -197,8 +202,11 @@ def _by_one_source(sample: Sample, together: Iterable[Assessment]) -> list[Asses
 class SourceIndex:
     """The passages of the sources of a report, searched by their words."""
 
-    def __init__(self, sources: Sequence[Document]) -> None:
+    def __init__(self, sources: Sequence[Document], report: str = "") -> None:
         self._sources = sources
+        self._foreign = {
+            rank for rank, source in enumerate(sources, 1) if is_foreign(source.text, report)
+        }
         self._passages = list[Passage]()
         for rank, source in enumerate(sources, 1):
             for number, text in enumerate(cut(source.text)):
@@ -220,10 +228,15 @@ class SourceIndex:
             places.update(found)
             for place in found[:WITH_NEIGHBORS]:
                 places.update(self._index.beside(place))
-        if not places:  # no word in common: the beginning says what the source is about
-            passages = enumerate(self._passages)
-            inside = [place for place, one in passages if within in (None, one.document)]
-            places.update(inside[:best])
+        if rank is not None or not places:
+            # What says the same in other words has few in common with the claim, or none.
+            least = BEST_OF_FOREIGN if rank in self._foreign else best
+            inside = (
+                place
+                for place, one in enumerate(self._passages)
+                if within in (None, one.document) and place not in places
+            )
+            places.update([*islice(inside, max(0, least - len(places)))])
         runs = self._runs(places)
         return tuple(map(self._document, runs))
 

@@ -133,6 +133,16 @@ def language_of(text: str) -> str | None:
     return main if letters[main] else None
 
 
+def is_foreign(text: str, other: str) -> bool:
+    """Return whether two texts are in different languages, as far as these are recognized.
+
+    >>> is_foreign("Der Turm ist hoch und die Burg ist alt.", "The tower of the town is high.")
+    True
+    """
+    language = language_of(text)
+    return language is not None and language_of(other) not in (None, language)
+
+
 def _by_words(text: str, of: dict[str, str]) -> str | None:
     words = _WORD.findall(text.lower()) if of is _LATIN else text.translate(_SIGNS).split()
     counts = {

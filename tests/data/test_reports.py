@@ -489,6 +489,19 @@ def test_sources_are_counted_once_however_often_they_are_listed(tmp_path: Path) 
     assert found(sample).cited == 1
 
 
+def test_cited_sources_in_another_language_are_named(tmp_path: Path) -> None:
+    german = "Der Turm ist 63 Meter hoch, und er steht in der Stadt, die an einem See liegt. "
+    report = tmp_path / "report.md"
+    report.write_text(
+        "# Tower\n\nThe tower of the town is high [1], and it was built in 1902 [2].\n\n"
+        "## Sources\n\n1. turm.txt\n2. tower.txt\n"
+    )
+    sources = folder(tmp_path, turm__txt=german * 5, other__txt=german * 5, tower__txt=LONG * 3)
+    sample = ce.read_report(report, sources)
+    assert found(sample).foreign == ("turm.txt",)
+    assert found(sample).in_words.endswith("In another language than the report: turm.txt")
+
+
 def test_a_cited_file_of_another_kind_is_unreadable(tmp_path: Path) -> None:
     sources = folder(tmp_path, **SOURCES, plan__docx="PK", notes__docx="PK", _x__txt="")
     report = tmp_path / "report.md"

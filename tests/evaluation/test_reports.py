@@ -199,6 +199,37 @@ def test_passages_that_follow_each_other_are_shown_as_one_text() -> None:
     assert shown.text == " ".join([*FILLER[55:], "The tower has nine floors."])
 
 
+GERMAN = (
+    "Im Winter lag viel Schnee auf den Dächern.",
+    "Die Bauern verkauften Butter auf dem Markt.",
+    "Der Rat tagte im Saal der Burg.",
+    "Die Straße nach Norden war gesperrt.",
+)
+
+
+def test_a_source_in_another_language_is_shown_further_than_its_common_words() -> None:
+    sentences = [GERMAN[number % 4] for number in range(150)]
+    sentences[1] = "Kolme liegt an einem Fluss."
+    sentences[100] = "Die Burg brannte nieder."
+    source = ce.Document(id="a", text=" ".join(sentences))
+    claim = Claim(id="c", of="answer", text="The castle of Kolme burned.", grounding="ids_only")
+    report = "The castle of Kolme burned down, and it was rebuilt in the year that followed."
+    shown = SourceIndex([source], report).nearest([claim], 8, 1)
+    assert "Die Burg brannte nieder." in " ".join(one.text for one in shown)
+    everywhere = SourceIndex([source], report).nearest([claim], 8, None)
+    assert "Die Burg brannte nieder." not in " ".join(one.text for one in everywhere)
+
+
+def test_a_short_source_is_shown_as_a_whole_whatever_its_words() -> None:
+    sentences = [f"It snowed in week {number} of that year." for number in range(30)]
+    sentences[1] = "Kolme lies on a river."
+    sentences[25] = "Flames took all of the fortress."
+    source = ce.Document(id="a", text=" ".join(sentences))
+    claim = Claim(id="c", of="answer", text="Kolme Castle burned down.", grounding="ids_only")
+    (shown,) = SourceIndex([source]).nearest([claim], 8, 1)
+    assert shown.text == source.text
+
+
 def test_passages_are_a_few_sentences_and_never_long() -> None:
     assert cut("One. Two. Three. Four. Five. Six.") == ["One. Two. Three. Four. Five.", "Six."]
     table = " ".join(["cell"] * 1000)
