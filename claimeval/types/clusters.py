@@ -4,6 +4,7 @@ clusters."""
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Iterable
 from hashlib import blake2b
 from unicodedata import normalize
@@ -62,11 +63,59 @@ def cluster_noun(field: str | None, count: int = 2) -> str:
     return f"question{end}" if field in (None, "question") else f"cluster{end} by {field}"
 
 
+class Openings:
+    """Counts conversations without a name that begin with the same words of the user, such as a
+    greeting, and are one cluster by that alone.
+
+    The second message of the user is the same in all later turns of one conversation, so that
+    conversations in which it differs are not one.
+    """
+
+    def __init__(self, field: str | None = None) -> None:
+        """Start with none; with a field that clusters have in common, none is counted."""
+        self._field = field
+        self._second = defaultdict[int, set[int]](set)
+        """Numbers of the second messages, by cluster."""
+
+    def add(self, sample: Sample, cluster: int) -> None:
+        """Take a sample with the number of its cluster."""
+        if self._field is not None:
+            return
+        if _name_of_conversation(sample) is not None:
+            return
+        said = [turn.content for turn in sample.history if turn.role == "user"]
+        if said:
+            second = [*said, sample.question][1]
+            self._second[cluster].add(_number("second", " ".join(second.split())))
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of intervals must know: nothing if no conversations are taken for one."""
+        joined = [len(apart) for apart in self._second.values() if len(apart) > 1]
+        if not joined:
+            return ()
+        note = (
+            f"{sum(joined):,} conversations begin with the same words of the user and count as"
+            f" {len(joined):,} in intervals: --cluster question counts each question by itself, and"
+            " a column conversation_id says which turns belong together"
+        )
+        return (note,)
+
+
+def _name_of_conversation(sample: Sample) -> JsonValue:
+    for field in (CONVERSATION, "conversation_id"):
+        name = sample.metadata.get(field)
+        if name is not None:
+            return name
+    return None
+
+
 def _value(sample: Sample, field: str) -> str | None:
     value: JsonValue
     if field == CONVERSATION:
-        named = (sample.metadata.get(name) for name in (CONVERSATION, "conversation_id"))
-        value = next((name for name in named if name is not None), first_words(sample))
+        value = _name_of_conversation(sample)
+        if value is None:
+            value = first_words(sample)
     else:
         value = getattr(sample, field) if field in FIELDS else _of_metadata(sample, field)
     if isinstance(value, str):

@@ -23,7 +23,7 @@ from claimeval.runs.series import track
 from claimeval.statistics import mean_interval, paired_difference
 from claimeval.types.clusters import check_cluster, cluster_of, sample_count
 from claimeval.types.errors import UsageError
-from claimeval.types.records import Document, Sample, SampleResult, Score
+from claimeval.types.records import Document, Sample, SampleResult, Score, Turn
 from claimeval.types.scales import BINARY_RELEVANCE
 from tests import sample_runs
 from tests.report.runs import make
@@ -224,3 +224,37 @@ def test_grades_are_held_to_people_by_question() -> None:
         == (by_hand.low, by_hand.high)
         != (alone.exact.low, alone.exact.high)
     )
+
+
+def chats(greeting: str, count: int, **metadata: str) -> list[Sample]:
+    """Conversations with one greeting each and another question."""
+    return [
+        Sample(
+            id=f"c{i}",
+            question=f"How tall is tower {i}?",
+            history=(Turn(role="user", content=greeting), Turn(role="assistant", content="Hello!")),
+            answer="Right.",
+            contexts=(Document(id="c", text="Right."),),
+            metadata={name: f"{value}{i}" for name, value in metadata.items()},
+        )
+        for i in range(count)
+    ]
+
+
+def test_conversations_that_only_begin_alike_are_counted_in_a_note(tmp_path: Path) -> None:
+    says = {"strict": {"Right.": "supported"}}
+    alike = make(tmp_path / "a", chats("Hi", 12), says=says, metrics=["faithfulness"])
+    summary = load_summary(alike)
+    assert summary.clusters == 1
+    assert any("12 conversations begin with the same words" in note for note in summary.notes)
+
+
+def test_named_conversations_and_turns_of_one_ask_for_no_note(tmp_path: Path) -> None:
+    says = {"strict": {"Right.": "supported"}}
+    named = chats("Hi", 4, conversation_id="x")
+    first, second, *_ = chats("Who built it?", 2)
+    reply = (Turn(role="user", content=first.question), Turn(role="assistant", content="Right."))
+    later = second.model_copy(update={"history": (*first.history, *reply)})
+    for number, samples in enumerate((named, [first, later])):
+        run = make(tmp_path / str(number), samples, says=says, metrics=["faithfulness"])
+        assert not any("begin with the same words" in note for note in load_summary(run).notes)

@@ -37,7 +37,7 @@ from claimeval.metrics.derived import derived, missing_reasons
 from claimeval.metrics.scoring import MetricSummary, MetricTally, counted
 from claimeval.metrics.tally import Keyed
 from claimeval.providers.prices import Price
-from claimeval.types.clusters import cluster_of
+from claimeval.types.clusters import Openings, cluster_of
 from claimeval.types.errors import visible
 from claimeval.types.estimates import Estimate, LongEvidence
 from claimeval.types.families import Families
@@ -174,6 +174,7 @@ class SummaryBuilder:
         self._job = record.job
         self._cluster = record.cluster
         self._clusters = array("q")
+        self._openings = Openings(self._cluster)
         self._rows = record.rows
         self._of_rows = [MetricTally() for _ in self._rows]
         self._derived = {name: MetricTally() for name in record.derived}
@@ -212,6 +213,7 @@ class SummaryBuilder:
         """Add one sample."""
         cluster = cluster_of(result.sample, self._cluster)
         self._clusters.append(cluster)
+        self._openings.add(result.sample, cluster)
         if self._extraction:
             self._extraction.add(result)
         self._add_scores(result, cluster)
@@ -333,7 +335,7 @@ class SummaryBuilder:
             samples=len(self._clusters),
             clusters=len(set(self._clusters)),
             metrics=metrics,
-            notes=self._notes,
+            notes=(*self._notes, *self._openings.notes),
             panel=(
                 self._panel.summary(tuple(self._preferences.estimates()), noise)
                 if self._panel
