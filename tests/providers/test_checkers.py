@@ -75,7 +75,7 @@ FORMS = {
     ),
     "prometheus": Form(
         _found(r"document supports\.\n(.*?)\n\n###Response to evaluate:\n(.*?)\n\n###Score"),
-        ("Feedback: All of it is there. [RESULT] 5", "It is so. [RESULT] (5)"),
+        ("Feedback: All of it is there. [RESULT] 5", "It is so. [RESULT] (5)", "[RESULT] 5/5."),
         tuple(f"Feedback: A part is missing. [RESULT] {score}" for score in range(1, 5)),
     ),
     "flow-judge": Form(
@@ -240,11 +240,22 @@ def test_each_reply_in_the_form_of_a_preset_is_read(name: str) -> None:
         ("minicheck", "Yes, but the year is missing"),
         ("lynx", '{"REASONING": [], "SCORE": "UNSURE"}'),
         ("lynx", '{"SCORE": "PASS"} and then {"SCORE": "FAIL"}'),
+        ("lynx", '{"REASONING": [], "SCORE": "PASS/FAIL"}'),
+        ("lynx", '{"REASONING": [], "SCORE": PASS or FAIL}'),
         ("granite-guardian", "It is grounded. No fault."),
+        ("granite-guardian", "no, yes"),
+        ("granite-guardian", "No\nYes"),
+        ("granite-guardian", "<score> no yes </score>"),
+        ("granite-guardian", "<score> no </score> <score> yes </score>"),
         ("prometheus", "Feedback: good. [RESULT] 7"),
         ("prometheus", "Feedback: good. [RESULT] 5 or [RESULT] 4"),
+        ("prometheus", "Feedback: good. [RESULT] 4.5"),
+        ("prometheus", "Feedback: good. [RESULT] 5/10"),
+        ("prometheus", "Feedback: good. [RESULT] 5 out of 10"),
         ("flow-judge", "<score>2</score>"),
         ("selene", "**Result:** Perhaps"),
+        ("selene", "**Result:** Yes/No"),
+        ("selene", "**Result:** Yes or No"),
     ],
 )
 def test_a_reply_that_says_nothing_or_two_things_is_no_label(name: str, reply: str) -> None:
