@@ -170,6 +170,8 @@ _ABOUT = frozenset(
 
 _PARTS = frozenset(_list("choice step turn call"))
 """Words of these that also name the parts of a log, in which answers and documents are."""
+_CHECKS = frozenset(_list("eval guardrail moderation safety"))
+"""Words of objects with what other tools say of an answer."""
 
 _REWORDED = frozenset(_list("paraphrase rewritten rewrite"))
 """Words of lists of questions or answers in other words; one text may be an answer."""
@@ -188,7 +190,8 @@ def is_apart_from_remarks(keys: Sequence[str]) -> bool:
     *outer, last = map(words_of, keys)
     # `systems` has what each of them wrote, while what is under `system` alone is said to it.
     about = any(describes(words) for words in outer if words != ("system",)) or describes(last)
-    return not about and (_ABOUT - _PARTS).isdisjoint(chain(last, *outer))
+    aside = (_ABOUT - _PARTS) | _CHECKS
+    return not about and aside.isdisjoint(chain(last, *outer))
 
 
 def is_of_a_system(words: Words) -> bool:

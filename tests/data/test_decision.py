@@ -1327,6 +1327,7 @@ def test_documents_within_an_object_are_asked_for_beside_others(path: str) -> No
         *("scores.faithfulness.reason", "judge.output", "feedback.text", "claims[].text"),
         *("details.statement", "critique.text", "suggestions[].text", "evidence.policy"),
         *("metadata.summary", "config.system_prompt", "user.bio", "annotations[].text"),
+        *("guardrails.output", "moderation.response", "eval.output", "metadata.answer"),
     ],
 )
 def test_sentences_about_a_sample_within_an_object_ask_nothing(path: str) -> None:
