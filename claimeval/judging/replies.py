@@ -451,6 +451,21 @@ def _cut(completion: Completion) -> Failure | None:
     """Return the failure of a reply that the server cut at the token limit."""
     if completion.finish_reason not in ("length", "model_length"):
         return None
+    return _at_the_limit(completion)
+
+
+def unreadable(completion: Completion, request: Request, error: Unparsable) -> Failure:
+    """Return the failure of a reply that cannot be read.
+
+    Some servers say "stop" of a reply that they cut; it has exactly as many tokens as it may have.
+    """
+    limit = completion.needed or request.max_tokens
+    if completion.usage.completion_tokens == limit:
+        return _at_the_limit(completion)
+    return Failure(reason="unparsable", message=str(error))
+
+
+def _at_the_limit(completion: Completion) -> Failure:
     if loops(completion.text or ""):
         return Failure(reason="truncated", message=LOOP)
     if completion.needed:
@@ -493,6 +508,6 @@ def reply_text(completion: Completion, request: Request) -> str | Failure:
     try:
         text = after_reasoning(completion.text, shown(request))
     except Unparsable as error:
-        return Failure(reason="unparsable", message=str(error))
+        return unreadable(completion, request, error)
     # Last, since a refusal is prose, and "I cannot" within the reasoning or within JSON is none.
     return Failure(reason="refused", message=text.strip()[:500]) if refuses(text) else text

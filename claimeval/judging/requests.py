@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from claimeval.judging.prompts import Prompt, Value, quoted
-from claimeval.judging.replies import ParsedVerdict, reply_text
+from claimeval.judging.replies import ParsedVerdict, reply_text, unreadable
 from claimeval.judging.reply_values import ParsedReply, Unparsable
 from claimeval.types.records import Document, ReadVerdict, Reason
 from claimeval.types.requests import AssessTask, Completion, Failure, Judge, Request, Task
@@ -122,7 +122,7 @@ def read_reply(completion: Completion, request: Request, parse: Callable[[str], 
     try:
         return parse(text)
     except Unparsable as error:
-        return Failure(reason="unparsable", message=str(error))
+        return unreadable(completion, request, error)
 
 
 def verdict_of(completion: Completion, request: Request, **fields: Any) -> ReadVerdict:

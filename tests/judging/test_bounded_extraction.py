@@ -10,7 +10,7 @@ from claimeval.execution.learning import advice
 from claimeval.judging import extract, prompts
 from claimeval.judging.replies import loops
 from claimeval.types.records import Claim
-from claimeval.types.requests import LOOP, Completion, Failure, Judge
+from claimeval.types.requests import LOOP, Completion, Failure, Judge, Usage
 
 JUDGE = Judge(name="j", model="openai:m", endpoint="http://127.0.0.1/v1")
 TEXT = "The tower is old. It is 63 m high. Anna built it in 1899."
@@ -112,6 +112,39 @@ def test_a_reply_that_loops_is_known(text: str) -> None:
 @pytest.mark.parametrize("text", WHOLE)
 def test_a_reply_of_many_claims_is_no_loop(text: str) -> None:
     assert not loops(text)
+
+
+CUT = '{"claims":[{"claim":"It is old.","sen'
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens", "reason", "message"),
+    [
+        (LOOPS[0], 4096, "truncated", LOOP),
+        (CUT, 4096, "truncated", "the reply was cut at the token limit; raise max_tokens"),
+        (CUT, 4095, "unparsable", "not one JSON value"),
+        (CUT, None, "unparsable", "not one JSON value"),
+    ],
+)
+def test_a_reply_that_ends_at_the_limit_is_cut_whatever_its_server_calls_the_end(
+    text: str, tokens: int | None, reason: str, message: str
+) -> None:
+    request = extract.ask(prompts.load("extract", "atomic"), JUDGE, "answer", TEXT, "What is it?")
+    assert request.max_tokens == 4096
+    reply = Completion(b"", text, finish_reason="stop", usage=Usage(300, tokens))
+    found = extract.read(reply, request, "answer", "What is it?")
+    assert isinstance(found, Failure)
+    assert found.reason == reason
+    assert found.message.startswith(message)
+
+
+def test_a_whole_reply_of_as_many_tokens_as_it_may_have_is_read() -> None:
+    request = extract.ask(prompts.load("extract", "atomic"), JUDGE, "answer", TEXT, "What is it?")
+    text = json.dumps({"claims": counted(2)})
+    reply = Completion(b"", text, finish_reason="stop", usage=Usage(300, request.max_tokens))
+    found = extract.read(reply, request, "answer", "What is it?")
+    assert not isinstance(found, Failure)
+    assert len(found) == 2
 
 
 def test_the_advice_against_a_loop_is_not_more_of_it() -> None:
