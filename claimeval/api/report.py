@@ -86,12 +86,9 @@ async def say_what_is_sent(prepared: Prepared, options: RunOptions) -> None:
     low = sum(line.prompt_tokens[0] for line in ahead.lines)
     high = sum(line.prompt_tokens[1] for line in ahead.lines)
     hosts = ", ".join(dict.fromkeys(host_of(judge) for judge in prepared.job.asked))
-    logger.info(
-        "%s to %s tokens of the report and of passages of its sources go to %s",
-        f"{low:,}",
-        f"{high:,}",
-        hosts,
-    )
+    # judges without prompts count no tokens
+    tokens = f"{low:,} to {high:,} tokens of the report and of" if high else "The report and"
+    logger.info("%s passages of its sources go to %s", tokens, hosts)
 
 
 def host_of(judge: Judge) -> str:

@@ -422,7 +422,7 @@ def _row(text: str, block: TextBlock) -> str:
     named = [
         f"{name}: {cell}" if name else cell
         for name, cell in zip(names[1:], cells[1:], strict=False)
-        if cell
+        if masked(cell).strip(" ,;")  # a column of citations is no part of the claim
     ]
     return "; ".join([*cells[:1], *named])
 

@@ -153,6 +153,8 @@ def test_the_command_says_what_is_missing_and_what_is_sent_first(report: Path) -
     assert "Nothing readable: 04-wall.txt. No entry: [9]. Never cited: [3]" in planned.stderr
     assert re.search(r"[\d,]+ to [\d,]+ tokens .* api\.openai\.com", planned.stderr)
     assert "assess" in planned.stdout
+    here = call("plan", *arguments[:-1], "local:lexical")
+    assert "The report and passages of its sources go to local:lexical on this" in here.stderr
     other = call("score", *arguments[1:], "-m", "correctness", exits=2)
     assert "correctness" in other.stderr
 

@@ -97,6 +97,15 @@ def test_a_short_line_is_a_sentence_of_its_own() -> None:
     assert said("Operating expenses\nThey rose.") == ["Operating expenses", "They rose."]
 
 
+def test_a_column_of_citations_is_no_part_of_the_claims_of_a_table() -> None:
+    rows = "| Height | 41 m | [2], [1] |\n| Steps | ✓ | [1] |"
+    text = f"| What | How much | Source |\n|---|---|---|\n{rows}"
+    assert [claim.text for claim in split_claims(text)][-2:] == [
+        "Height; How much: 41 m",
+        "Steps; How much: ✓",
+    ]
+
+
 def test_windows_line_ends_are_line_ends() -> None:
     assert said("One.\r\nTwo.\r\n\r\n- Three\r\n") == ["One.", "Two.", "Three"]
 
