@@ -41,6 +41,8 @@ _ROUND_NUMBERS = re.compile(
     r"(?=\s*(?:[.,;:!?)]|\n|\Z))"
 )
 """Numbers in round brackets at the end of a clause; an enumeration, "(1) the dam", begins one."""
+_NAMED = re.compile(r"\[([^\[\]\n]{0,200}\([^\[\]\n]{1,200})\](?!\()")
+"""A name with round brackets in it, as in `[report (final).pdf]`."""
 _KEYS = re.compile(r"\[(-?@[^\[\]\n]{1,200})\](?!\()")
 """Keys of a bibliography, as in `[@smith2020, p. 4; @lind2019]`."""
 _KEY = re.compile(r"\s*(?:[\w.]+\s)?-?@([\w:.#/+-]*\w)(?:,\s.*)?")
@@ -121,6 +123,7 @@ def numbered(parts: ReportParts, names: Collection[str]) -> NumberedReport:
     body = _TO_A_FILE.sub(labels.of_file, body)
     body = _WRITTEN.sub(labels.of_written, body)
     body = _FILE_IN_BRACKETS.sub(lambda mark: labels.mark([labels.add(mark["name"])]), body)
+    body = _NAMED.sub(lambda name: labels.of_name(name, names), body)
     body = _KEYS.sub(lambda keys: labels.of_keys(keys, names), body)
     body = _with_names(body, names, labels)
     body = _with_authors(body, parts, labels)
@@ -210,6 +213,12 @@ class _Labels:
         sign = "^" if text.startswith("^") else ""
         rest = f"[{label}]" if label else ""
         return f"[{sign}{', '.join(numbers)}]{rest}"
+
+    def of_name(self, match: re.Match[str], names: Collection[str]) -> str:
+        """Return the mark of a name of a source."""
+        if name_key(match[1]) not in names:
+            return match[0]
+        return self.mark([self.add(match[1])])
 
     def of_keys(self, match: re.Match[str], names: Collection[str]) -> str:
         """Return the mark of keys, which are labels, names of files or what an entry begins with;

@@ -27,6 +27,9 @@ _TRACKING = re.compile(r"utm_\w+|ref|source|fbclid|gclid")
 _ADDRESS = re.compile(r"https?://[^\s<>\[\]{}\"'`|\\，。；、（）【】「」《》]+")
 _DOI = re.compile(r"\bdoi:\s?(10\.\d{4,}/[^\s<>\"']+)", re.IGNORECASE)
 _SAID = re.compile(r"(?im)^\W*(?:source|url|address|link|来源|网址|链接)\W*[:：]")
+_FRONT_MATTER = re.compile(r"\s*---[ \t]*\n(?:.*\n){0,60}?---[ \t]*(?:\n|\Z)")
+"""What programs write before a text in Markdown."""
+_TITLE_IN_FRONT = re.compile(r"(?im)^title[ \t]*:[ \t]*[\"']?(\S.*?)[\"']?[ \t]*$")
 _HEAD = 400
 """Characters at the beginning of a text that may say its address."""
 _LONGEST_TITLE = 150
@@ -61,9 +64,16 @@ def read_source(file: Path, name: str) -> SourceFile:
     if kind not in TEXTS:
         return SourceFile(name, "")
     text = text_of(file)
-    first = text.lstrip().partition("\n")[0].strip()
-    title = first.lstrip("# ").strip() if first.startswith("#") else None
-    others = (first,) if len(first) <= _LONGEST_TITLE else ()
+    body = text
+    title = None
+    if front := _FRONT_MATTER.match(text):
+        body = text[front.end() :]
+        if said := _TITLE_IN_FRONT.search(front[0]):
+            title = said[1]
+    first = body.lstrip().partition("\n")[0].strip()
+    if first.startswith("#") and not title:
+        title = first.lstrip("# ").strip()
+    others = (first.lstrip("# "),) if len(first) <= _LONGEST_TITLE else ()
     head = text[:_HEAD]
     addresses = tuple(addresses_in(head)) if _SAID.search(head) else ()
     return SourceFile(name, text, title, others, addresses)

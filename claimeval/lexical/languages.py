@@ -133,12 +133,20 @@ def language_of(text: str) -> str | None:
     return main if letters[main] else None
 
 
+_SURE = 200
+"""Minimum number of characters of a text whose language is compared: a few words have letters and
+short words of many."""
+
+
 def is_foreign(text: str, other: str) -> bool:
     """Return whether two texts are in different languages, as far as these are recognized.
 
-    >>> is_foreign("Der Turm ist hoch und die Burg ist alt.", "The tower of the town is high.")
-    True
+    >>> german, english = "Der Turm ist hoch und alt. ", "The tower is high and it is old. "
+    >>> is_foreign(german * 10, english * 10), is_foreign(german, english)
+    (True, False)
     """
+    if min(len(text), len(other)) < _SURE:
+        return False
     language = language_of(text)
     return language is not None and language_of(other) not in (None, language)
 

@@ -493,13 +493,29 @@ def test_cited_sources_in_another_language_are_named(tmp_path: Path) -> None:
     german = "Der Turm ist 63 Meter hoch, und er steht in der Stadt, die an einem See liegt. "
     report = tmp_path / "report.md"
     report.write_text(
-        "# Tower\n\nThe tower of the town is high [1], and it was built in 1902 [2].\n\n"
-        "## Sources\n\n1. turm.txt\n2. tower.txt\n"
+        f"# Tower\n\nThe tower is high [1], and it was built in 1902 [2].{LONG}\n\n## Sources\n\n1. turm.txt\n2. tower.txt\n"
     )
     sources = folder(tmp_path, turm__txt=german * 5, other__txt=german * 5, tower__txt=LONG * 3)
     sample = ce.read_report(report, sources)
     assert found(sample).foreign == ("turm.txt",)
     assert found(sample).in_words.endswith("In another language than the report: turm.txt")
+    report.write_text("E [1]. A [2].\n\n## Sources\n\n1. turm.txt\n2. tower.txt\n")
+    assert found(ce.read_report(report, sources)).foreign == (), "letters are words of many"
+
+
+def test_a_source_is_known_by_the_title_above_its_text_and_by_names_with_brackets(
+    tmp_path: Path,
+) -> None:
+    head = "---\ntitle: 'Height of the tower'\nauthor: Ann\n---\n\n# By Ann Lind of Bern\n\n"
+    sources = folder(tmp_path, x__md=head + LONG, y__txt=f"---\nA rule. {LONG}")
+    (sources / "old (final).txt").write_text(LONG)
+    report = tmp_path / "report.md"
+    report.write_text(
+        "It is high [1]. By Ann [2]. Old [old (final).txt].\n\n## Sources\n\n"
+        "1. Height of the tower, 2020\n2. By Ann Lind of Bern\n"
+    )
+    sample = ce.read_report(report, sources)
+    assert sample.sources == ("x.md", "x.md", "old (final).txt")
 
 
 def test_a_cited_file_of_another_kind_is_unreadable(tmp_path: Path) -> None:

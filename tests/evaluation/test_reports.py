@@ -215,7 +215,7 @@ def test_a_source_in_another_language_is_shown_further_than_its_common_words() -
     sentences[100] = "Die Burg brannte nieder."
     source = ce.Document(id="a", text=" ".join(sentences))
     claim = Claim(id="c", of="answer", text="The castle of Kolme burned.", grounding="ids_only")
-    report = "The castle of Kolme burned down, and it was rebuilt in the year that followed."
+    report = "The castle of Kolme burned down, and it was rebuilt in the year that followed. " * 3
     shown = SourceIndex([source], report).nearest([claim], 8, 1)
     assert "Die Burg brannte nieder." in " ".join(one.text for one in shown)
     everywhere = SourceIndex([source], report).nearest([claim], 8, None)
