@@ -493,7 +493,8 @@ def test_cited_sources_in_another_language_are_named(tmp_path: Path) -> None:
     german = "Der Turm ist 63 Meter hoch, und er steht in der Stadt, die an einem See liegt. "
     report = tmp_path / "report.md"
     report.write_text(
-        f"# Tower\n\nThe tower is high [1], and it was built in 1902 [2].{LONG}\n\n## Sources\n\n1. turm.txt\n2. tower.txt\n"
+        f"# Tower\n\nThe tower is high [1], and it was built in 1902 [2].{LONG}\n\n"
+        "## Sources\n\n1. turm.txt\n2. tower.txt\n"
     )
     sources = folder(tmp_path, turm__txt=german * 5, other__txt=german * 5, tower__txt=LONG * 3)
     sample = ce.read_report(report, sources)
