@@ -76,7 +76,7 @@ from claimeval.data.path_texts import (
     telling_words,
 )
 from claimeval.data.paths import is_pattern, opened, roots, values_at
-from claimeval.data.profile import PathValues, profile
+from claimeval.data.profile import PathValues, first_item, profile
 from claimeval.data.reasoning import mark_of
 from claimeval.data.rows import SourceRow
 from claimeval.lexical.words import is_unspaced_script
@@ -633,13 +633,9 @@ class _ReadColumns:
                 continue
             if not self._is_read_as_gold(path):
                 continue
-            first = path.path.replace("[*]", "[0]")
-            if first == path.path:
-                first += "[0]"
-            values: dict[int, str] = {}
-            for row, texts in path.values.items():
-                values[row] = texts[0]
-            found.setdefault(first, PathValues(first, path.keys, "text", values))
+            first = first_item(path, [row.fields for row in self._rows])
+            if first:
+                found.setdefault(first.path, first)
         return found
 
     def _several_of_a_preset(self, field: str, read: Sequence[str]) -> bool:

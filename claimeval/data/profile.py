@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from claimeval.data import documents
 from claimeval.data.conversations import Exchange, exchanges, messages_in, turns_of
-from claimeval.data.paths import opened
+from claimeval.data.paths import opened, values_at
 
 Kind = Literal["text", "texts", "documents", "messages"]
 
@@ -79,7 +79,7 @@ def profile(rows: Sequence[Mapping[str, Any]]) -> dict[str, PathValues]:
     for at in sorted(paths):
         if paths[at].values:
             result[at] = paths[at]
-            if short := _one_item(paths[at]):
+            if short := _one_item(paths[at], rows):
                 result[short.path] = short
     return result
 
@@ -131,16 +131,28 @@ def _kind(value: Any) -> Kind:
     return "documents"
 
 
-def _one_item(path: PathValues) -> PathValues | None:
+def _one_item(path: PathValues, rows: Sequence[Mapping[str, Any]]) -> PathValues | None:
     """Return the path of the one text in lists of which every row has one item, such as
     `choices[0].text`; None if a row has more."""
     alone = path.kind == "texts" and all(len(texts) == 1 for texts in path.values.values())
-    if not alone:
-        return None
-    listed = "[*]" in path.path
-    name = path.path.replace("[*]", "[0]") if listed else f"{path.path}[0]"
+    return first_item(path, rows) if alone else None
+
+
+def first_item(path: PathValues, rows: Sequence[Mapping[str, Any]]) -> PathValues | None:
+    """Return the path of the first text of lists; None if no path leads to it in every row.
+
+    The first text under `steps[*].output` is not in `steps[0]` if only later steps have an output.
+    """
     values = {row: texts[0] for row, texts in path.values.items()}
-    return PathValues(name, path.keys, "text", values)
+    name = path.path if "[*]" in path.path else f"{path.path}[*]"
+    for item in ("[0]", "[-1]"):
+        at = name.replace("[*]", item)
+        for row, text in values.items():
+            if next(values_at(rows[row], at), None) != text:
+                break
+        else:
+            return PathValues(at, path.keys, "text", values)
+    return None
 
 
 def is_conversation(value: Any) -> bool:

@@ -1404,3 +1404,14 @@ def test_an_answer_within_an_object_is_offered_before_a_list_of_gold_answers() -
         row["rag"] = {"text": answer}
 
     assert read(rows, readings(rows)[0]) == truth(gold=GOLD)
+
+
+def test_a_printed_path_leads_to_the_item_that_has_the_answer() -> None:
+    rows = table({"question": QUESTIONS, "contexts": CONTEXTS, "answer": GOLD})
+    for row, answer in zip(rows, ANSWERS, strict=True):
+        row["trace"] = {"steps": [{"name": "search", "took": 3}, {"output": answer}]}
+
+    reading = readings(rows)[0]
+
+    assert reading["answer"] == "trace.steps[-1].output"
+    assert read(rows, reading) == truth(gold=GOLD)
