@@ -1147,6 +1147,13 @@ class _ReadColumns:
         """Return the candidates of the answer; if all look like gold answers, after a column of
         longer sentences about the question whose name says nothing."""
         named = {candidate.path for candidate in candidates}
+        first = candidates[0] if candidates else None
+        for other in candidates[1:]:
+            path = self._paths[other.path]
+            by_system = any(map(by_a_system, path.keys)) and self._speaks_of_the_question(path)
+            if first and by_system and self._looks_gold(first.path, (first.path, other.path)):
+                rest = [each for each in candidates if each is not other]
+                return [Candidate(other.path, other.why, first.rank), *rest]
         for other in self._by_shape("answer", {*taken, *named}):
             path = self._paths[other.path]
             golden = all(self._looks_gold(name, (name, other.path)) for name in named)

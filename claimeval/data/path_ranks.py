@@ -45,7 +45,9 @@ def path_within(paths: Mapping[str, PathValues], column: str, field: str) -> str
     named = [(rank, path.path) for path in within if (rank := rank_of(field, path)) is not None]
     if named:
         return min(named)[1]
-    longest = max(within, key=mean_length, default=None)
+    # An address or a date is no text to ask or to judge.
+    texts = [path for path in within if not describes(words_of(path.keys[-1]))]
+    longest = max(texts, key=mean_length, default=None)
     return longest.path if longest else None
 
 

@@ -1415,3 +1415,26 @@ def test_a_printed_path_leads_to_the_item_that_has_the_answer() -> None:
 
     assert reading["answer"] == "trace.steps[-1].output"
     assert read(rows, reading) == truth(gold=GOLD)
+
+
+def test_what_a_system_generated_goes_before_gold_answers_wherever_it_stands() -> None:
+    rows = table({"questions": QUESTIONS, "answers": GOLD})
+    for row, answer in zip(rows, ANSWERS, strict=True):
+        row["output"] = {"generated_text": answer}
+
+    (reading, *_) = readings(rows)
+
+    assert reading["answer"] == "output.generated_text"
+    assert reading["reference_answers"] == "answers"
+
+
+def test_an_address_is_not_offered_as_the_text_of_an_object() -> None:
+    rows = [
+        {"question": {"url": f"https://example.org/{number}"}, "answer": answer}
+        for number, answer in enumerate(ANSWERS)
+    ]
+
+    with pytest.raises(ce.DataError) as error:
+        read(rows)
+
+    assert "question.url" not in str(error.value)
