@@ -76,6 +76,8 @@ class Pace:
         self._queue = asyncio.Lock()
         self._released = asyncio.Event()
         self._paused_until = float("-inf")
+        self._pause_reason = "rate limit until"
+        """Why calls pause, in the words of the progress line."""
         self._throttle_count = 0
         """Throttled calls since the last success. If it is not 0, calls are sent one by one."""
         self._throttled_at = float("-inf")
@@ -158,7 +160,7 @@ class Pace:
             # Calls that were in flight when the pause began say nothing new about it.
             if now >= self._paused_until:
                 self._throttle_count += 1
-            self._pause(now, self._throttled_pause(error.retry_after))
+            self._pause(now, self._throttled_pause(error.retry_after), "rate limit until")
         else:
             self._concurrency.failed()
             if error.reason == "timeout":
@@ -166,14 +168,14 @@ class Pace:
             if error.retryable and error.reason in ("provider_error", "timeout"):
                 self._count_failure(now)
             if error.retry_after:
-                self._pause(now, error.retry_after)
+                self._pause(now, error.retry_after, "asked to wait until")
 
     def _count_failure(self, now: float) -> None:
         if not self._failures:
             self._failing_since = now
         self._failures += 1
         if self.silent:
-            self._pause(now, PROBE_PAUSE * self._backoff)
+            self._pause(now, PROBE_PAUSE * self._backoff, "no reply, next try at")
 
     @property
     def silent(self) -> bool:
@@ -220,21 +222,23 @@ class Pace:
                 if remaining is not None:
                     window.limit_remaining(remaining, now)
 
-    def _pause(self, now: float, seconds: float) -> None:
+    def _pause(self, now: float, seconds: float, reason: str) -> None:
         # Several processes that were throttled together would return together.
-        jittered = min(seconds, MAX_WAIT) + self._random.uniform(0, 0.1)
-        self._paused_until = max(self._paused_until, now + jittered)
+        until = now + min(seconds, MAX_WAIT) + self._random.uniform(0, 0.1)
+        if until > self._paused_until:
+            self._paused_until = until
+            self._pause_reason = reason
 
     def _seconds_to_wait(self, tokens: float) -> float:
         now = self._clock()
         waits = {
-            "rate limit": self._paused_until - now,
-            "requests per minute": self._requests.wait(1, now),
-            "tokens per minute": self._tokens.wait(tokens, now),
+            self._pause_reason: self._paused_until - now,
+            "requests per minute until": self._requests.wait(1, now),
+            "tokens per minute until": self._tokens.wait(tokens, now),
         }
         reason = max(waits, key=lambda name: waits[name])
         if waits[reason] > 0:
-            self._on_wait(f"{reason} until {time_of_day(waits[reason])}")
+            self._on_wait(f"{reason} {time_of_day(waits[reason])}")
         return waits[reason]
 
 

@@ -344,3 +344,32 @@ def test_what_is_waited_for_is_said() -> None:
     run(main())
     assert any(what and what.startswith("requests per minute until ") for what in said)
     assert said[-1] is None
+
+
+@pytest.mark.parametrize(
+    ("error", "times", "said"),
+    [
+        (refusal(30.0), 1, "rate limit until"),
+        (CallError("provider_error", "away", status=503), 12, "no reply, next try at"),
+        (
+            CallError("provider_error", "busy", status=503, retry_after=30.0),
+            1,
+            "asked to wait until",
+        ),
+    ],
+)
+def test_why_calls_wait_is_said_and_a_server_that_is_away_is_no_rate_limit(
+    error: CallError, times: int, said: str
+) -> None:
+    waits: list[str | None] = []
+
+    async def main() -> None:
+        way = Pace(RunOptions(), waits.append, now, asyncio.sleep)
+        for _ in range(times):
+            way.failed(await way.acquire(question()), error)
+            way.release()
+        await way.acquire(question())
+
+    run(main())
+    assert [wait for wait in waits if wait and wait.startswith(said)]
+    assert not [wait for wait in waits if wait and not wait.startswith(said)]
