@@ -24,8 +24,8 @@ def is_model(asked: str, served: str) -> bool:
     Servers restyle names: other case, an organization or folder before it, a tag or a version after
     it. Two versions of one model are two models.
     """
-    name, tag = _plain(asked)
-    other, other_tag = _plain(served)
+    name, tag = plain_name(asked)
+    other, other_tag = plain_name(served)
     # Ollama's tags are sizes; where one has none, it stands for any.
     if tag and other_tag and tag != other_tag:
         return False
@@ -36,7 +36,7 @@ def is_model(asked: str, served: str) -> bool:
     return other == base or (name in (base, f"{base}-latest") and _DATED.sub("", other) == base)
 
 
-def _plain(name: str) -> tuple[str, str]:
+def plain_name(name: str) -> tuple[str, str]:
     """Return a name without organization or folder, ending of a file, and case, and with one mark
     in numbers (OpenRouter's `4.5` is Anthropic's `4-5`); and its tag, empty without one and for the
     latest."""

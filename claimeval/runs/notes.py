@@ -9,6 +9,7 @@ from claimeval.data.context_ids import NO_IDS, REMEDY, ContextIds
 from claimeval.evaluation.summary import Summary
 from claimeval.metrics.names import number_of
 from claimeval.metrics.scoring import MetricSummary
+from claimeval.providers.served import plain_name
 from claimeval.statistics.formatting import interval, percent, signed_estimate
 from claimeval.types.errors import visible
 from claimeval.types.records import REASONS, Record
@@ -199,14 +200,16 @@ def _several_models(summary: Summary, shorter: Mapping[str, str]) -> Iterator[tu
     """
     noted = {judge.name for judge in summary.other_models}
     for judge in summary.judges:
-        if len(judge.served) < 2 or judge.name in noted:
+        # a name in another case, or with its organization, is no other model
+        different = len({plain_name(model) for model in judge.served})
+        if different < 2 or judge.name in noted:
             continue
         models = [f"{n:,} from {visible(model, EXCERPT)}" for model, n in judge.served.items()]
         yield (
             "several_models",
             (
                 f"Replies to {shorter.get(judge.name, judge.name)} come from"
-                f" {len(judge.served)} models behind its name: {', '.join(models)}. With an empty"
+                f" {different} models behind its name: {', '.join(models)}. With an empty"
                 " cache, all come from the model that is served now."
             ),
         )

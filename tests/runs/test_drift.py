@@ -142,3 +142,26 @@ def test_another_model_behind_a_name_is_said_first_and_noted_in_one_run(
     assert not [one for one in notes(before.record, {}) if one.kind == "several_models"]
     (note,) = (one.text for one in notes(mixed.record, {}) if one.kind == "several_models")
     assert "come from 2 models behind its name: 12 from gpt-5-mini-2026-01-10, 12 from" in note
+
+
+def test_a_restyled_name_is_no_other_model_behind_a_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CLAIMEVAL_ENDPOINT_KEY", "x")
+    rows = [
+        {"id": str(n), "question": f"{n}?", "answer": "It is high.", "contexts": [f"High {n}."]}
+        for n in range(4)
+    ]
+    state = {"model": "gpt-5-mini"}
+    with testing.serve(served_as(state)) as url:
+
+        def score(of: list[dict[str, Any]]) -> ce.Run:
+            options = ce.RunOptions(cache=tmp_path / "cache")
+            judge = f"openai:gpt-5-mini@{url}"
+            return ce.score(of, judges=[judge], metrics=["faithfulness"], options=options)
+
+        score(rows[:2])
+        state["model"] = "OpenAI/GPT-5-Mini"
+        mixed = score(rows)
+    assert len(mixed.record.judges[0].served) == 2
+    assert not [one for one in notes(mixed.record, {}) if one.kind == "several_models"]
