@@ -1772,13 +1772,39 @@ _REFERENCE = re.compile(r"(?!https?:)[a-z][\w+.-]*://\S+|(?s:[^(]*\bObjectRef\(\
 def _with_siblings(path: str, paths: Mapping[str, PathValues], columns: Iterable[str]) -> Paths:
     """Return the path of a numbered column as that of all that have another number: as a pattern,
     or one by one if other columns have that pattern too."""
-    stem = path.rstrip("0123456789")
-    alike = [other for other in paths if other.rstrip("0123456789") == stem != other]
-    if stem == path or len(alike) < 2 or "." in path or "[" in path:
+    numbered = _NUMBERED_NAME.fullmatch(path)
+    if numbered is None:
+        return path
+    stem, _, end = numbered.groups()
+    alike = {
+        other: int(match[2])
+        for other in paths
+        if (match := _NUMBERED_NAME.fullmatch(other)) and (match[1], match[3]) == (stem, end)
+    }
+    if len(alike) < 2:
+        return path
+    if any(paths[other].kind != "text" for other in alike):
+        return path  # `docs_v1` and `docs_v2` are those of two systems
+    if end and not _are_counted(alike.values()):
         return path
     # `context_*` would also match `context_source`.
-    others = [name for name in columns if name.startswith(stem) and name not in alike]
-    return tuple(sorted(alike, key=_by_number)) if others else f"{stem}*"
+    others = [
+        name
+        for name in columns
+        if name.startswith(stem) and name.endswith(end) and name not in alike
+    ]
+    return tuple(sorted(alike, key=_by_number)) if others else f"{stem}*{end}"
+
+
+_NUMBERED_NAME = re.compile(r"([^.\[]*?)(\d+)([^.\[\d]*)")
+"""The name of a column with a number, which is the last one in it."""
+
+
+def _are_counted(numbers: Iterable[int]) -> bool:
+    """Return whether numbers are counted from 0 or 1, as those of `gpt4_text` and `gpt5_text` are
+    not."""
+    counted = sorted(numbers)
+    return counted[0] < 2 and counted == list(range(counted[0], counted[-1] + 1))
 
 
 def _by_number(name: str) -> tuple[int, str]:

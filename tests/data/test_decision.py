@@ -1438,3 +1438,25 @@ def test_an_address_is_not_offered_as_the_text_of_an_object() -> None:
         read(rows)
 
     assert "question.url" not in str(error.value)
+
+
+@pytest.mark.parametrize("name", ["doc_{}_text", "Passage {} content", "chunk{}_body"])
+def test_columns_with_a_number_within_their_names_are_offered_as_a_pattern(name: str) -> None:
+    first, second = zip(*CONTEXTS, strict=True)
+    columns = {"question": QUESTIONS, "answer": ANSWERS}
+    rows = table({**columns, name.format(1): first, name.format(2): second})
+
+    (reading, *_) = readings(rows)
+
+    assert reading == {"contexts": name.format("*")}
+    assert read(rows, reading) == truth()
+
+
+@pytest.mark.parametrize("names", [("gpt4_docs", "gpt5_docs"), ("docs_v1", "docs_v2")])
+def test_documents_of_two_systems_with_numbers_in_their_names_stay_apart(
+    names: tuple[str, str],
+) -> None:
+    columns = {"question": QUESTIONS, "answer": ANSWERS}
+    rows = table({**columns, names[0]: CONTEXTS, names[1]: OTHER})
+
+    assert truth() in [read(rows, reading) for reading in readings(rows)]
