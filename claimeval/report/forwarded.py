@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 from unicodedata import east_asian_width
@@ -137,18 +137,20 @@ def _rows(content: ForwardedPage) -> Html:
         *(element("th", name, class_="num", scope="col") for name in names),
         element("th", CHANGE if content.names else ENDS, class_="num", scope="col"),
     )
-    rows = (element("tr", *_cells(row)) for row in content.rows)
+    rows = (element("tr", *_cells(row, names)) for row in content.rows)
     return element(
         "table", element("thead", head), element("tbody", *rows), class_="plain-rows", id="results"
     )
 
 
-def _cells(row: PlainRow) -> Iterator[Html]:
+def _cells(row: PlainRow, names: Sequence[str]) -> Iterator[Html]:
+    """Yield the cells of a row; `names` are those of the columns, which a telephone has no heads
+    for."""
     name = element("small", row.name) if row.name != row.words else None
     yield element("th", row.words, name, scope="row")
-    if row.differs is not None:
-        yield element("td", row.shown_before, class_="num value")
-    yield element("td", row.shown, class_="num value")
+    values = [row.shown] if row.differs is None else [row.shown_before, row.shown]
+    for column, value in zip(names, values, strict=True):
+        yield element("td", value, class_="num value", data_run=column)
     kind = "num change" if row.differs else "num change quiet"
     yield element("td", row.change, element("small", row.samples), class_=kind)
 

@@ -526,11 +526,11 @@ def _rows_of_pair(
     metrics = {metric.metric: metric for metric in pair.metrics}
     both = all(run.contradictions for run in tally.runs)
     names = [*metrics, *([CONTRADICTED] if both else [])]
-    if both and len(names) > ROWS:
-        names = [name for name in names if name != "correctness"]
-    ordered = _ordered(names)
     # The metric of the title is never left out.
     culprit = pair.culprit.metric
+    if both and len(names) > ROWS and culprit != "correctness":
+        names.remove("correctness")
+    ordered = _ordered(names)
     if culprit in ordered[ROWS:]:
         ordered = [*ordered[: ROWS - 1], str(culprit)]
     for name in ordered:

@@ -7,6 +7,7 @@ import base64
 import re
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import cast
 
 import pytest
 from hypothesis import given
@@ -102,6 +103,31 @@ def test_two_runs_have_before_after_and_difference(pair: tuple[Path, Path]) -> N
     assert rows["contradicted"].samples == "12 worse, 0 better"
     assert rows["coverage"].change.startswith("no difference beyond chance")
     assert page.title == ce.compare(*pair).headline
+
+
+def test_the_metric_of_the_title_has_a_row(tmp_path: Path) -> None:
+    """What an answer says beyond the gold answer is no contradiction, and lowers correctness."""
+    gold = "The tower is 90 metres high."
+    more = f"{gold} It was painted green by the engineer Halvorsen."
+    runs = []
+    for name, answer in (("a", gold), ("b", more)):
+        rows = [
+            {
+                "id": f"t{i}",
+                "question": f"How high is tower {i}?",
+                "answer": answer,
+                "contexts": [more],
+                "reference_answers": [gold],
+            }
+            for i in range(24)
+        ]
+        ce.score(rows, judges="local:lexical", metrics=METRICS, out=tmp_path / name)
+        runs.append(tmp_path / name)
+    page = forwarded.read(runs[0], runs[1])
+    assert page.title.startswith("correctness fell 0.50")
+    assert len(page.rows) == 4
+    (row,) = (row for row in page.rows if row.metric == "correctness")
+    assert (row.shown_before, row.shown) == ("100%", "50%")
 
 
 def test_the_answers_of_two_runs_went_the_way_of_the_difference(pair: tuple[Path, Path]) -> None:
@@ -277,6 +303,24 @@ def test_the_page_prints_on_one_sheet_and_fits_every_width(
             browser.size(width)
             assert browser.run("return document.documentElement.scrollWidth <= innerWidth")
         browser.size(1280, 900)
+
+
+@pytest.mark.browser
+def test_a_telephone_shows_which_run_a_number_is_of(
+    browser: Browser, realistic: Realistic, tmp_path: Path
+) -> None:
+    """Without the heads of the columns, `87% 44%` could be either way round."""
+    page = tmp_path / "both.html"
+    forms.summary(realistic.a, "html", page, compared=realistic.b)
+    browser.open(page)
+    named = "[...document.querySelectorAll('.plain-rows .value')]"
+    content = f"return {named}.map((cell) => getComputedStyle(cell, '::before').content)"
+    browser.size(390)
+    found = browser.run(content)
+    assert isinstance(found, list)
+    assert found[:2] == ['"a "', '"b "']
+    browser.size(1280, 900)
+    assert set(cast("list[str]", browser.run(content))) == {"none"}
 
 
 @pytest.mark.browser
