@@ -66,13 +66,6 @@ class Number(Record):
         return CUTOFF.sub("", self.name)
 
     @property
-    def fields_needed(self) -> str:
-        """The fields of a sample that it needs."""
-        is_ranked = self.needs.startswith("a ranking")
-        ranked = "contexts, and reference_context_ids or reference_contexts"
-        return ranked if is_ranked else self.needs
-
-    @property
     def takes_number(self) -> bool:
         """Whether a number may follow the name, such as a cutoff: `bleu_1` is not `bleu`."""
         return "@" in self.name or self.needs.startswith("a ranking")
@@ -196,7 +189,8 @@ def number_of(name: str) -> Number | None:
 def meanings(name: str) -> tuple[Meaning, ...]:
     """Return what a name means elsewhere, in any spelling and with any cutoff."""
     name = name.rpartition("/")[2]  # response/llm_judged/groundedness, as MLflow prints it
-    whole = {key(name), key(_CUT_AT.sub("_at_k", re.sub(r"\(.*\)(?=@)", "", name)))}
+    cut = _CUT_AT.sub("_at_k", re.sub(r"\(.*\)(?=@)", "", name))
+    whole = {key(name), key(cut)} if cut != name or "(" in name else set()
     # `recall@5` is a recall_at_k, whatever recall without a cutoff means to others.
     if exact := tuple(meaning for meaning in table() if key(meaning.name) in whole):
         return exact
