@@ -141,20 +141,32 @@ def advice(result: ExperimentResult) -> str:
         f"Take {taken.name}: it gives the label of people to {percent(_agreement(taken))} of"
         f" {number_of(agreement.claims, 'claim')}"
     )
-    return f"{text}{_beside_others(taken, best, rated)}."
+    return f"{text}{_beside_others(taken, best, rated, alike)}."
 
 
-def _beside_others(taken: ArmResult, best: ArmResult, rated: Sequence[ArmResult]) -> str:
+def _beside_others(
+    taken: ArmResult, best: ArmResult, rated: Sequence[ArmResult], alike: Sequence[ArmResult]
+) -> str:
     """Return how the arm to take compares with the other ones that people rated, in words."""
+    chance = "by chance alone"
     if taken is not best:
         return (
-            f", and costs less than {best.name}, whose {percent(_agreement(best))} may be better by"
-            " chance alone"
+            f", and costs less than {best.name}, whose {percent(_agreement(best))} may be better"
+            f" {chance}"
         )
     if len(rated) == 1:
         return ""
-    alone = sum(_agreement(arm) == _agreement(best) for arm in rated) == 1
-    return f", the most of {len(rated)} arms" if alone else ", and no arm to more"
+    if sum(_agreement(arm) == _agreement(best) for arm in rated) > 1:
+        return ", and no arm to more"
+    most = f", the most of {len(rated)} arms"
+    lower = [arm for arm in alike if arm is not best]
+    if not lower:
+        return most
+    if len(lower) > 1:
+        return f"{most}, but {len(lower)} others may be lower {chance}"
+    return (
+        f"{most}, but the {percent(_agreement(lower[0]))} of {lower[0].name} may be lower {chance}"
+    )
 
 
 def _cheapest(alike: Sequence[ArmResult], best: ArmResult) -> ArmResult:
