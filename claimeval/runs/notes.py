@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from claimeval.data.context_ids import NO_IDS, REMEDY, ContextIds
 from claimeval.evaluation.summary import Summary
+from claimeval.metrics.names import number_of
 from claimeval.metrics.scoring import MetricSummary
 from claimeval.providers.served import plain_name
 from claimeval.statistics.formatting import interval, percent, signed_estimate
@@ -153,11 +154,14 @@ def _unfed(summary: Summary) -> Iterator[tuple[str, str]]:
         if not metric.n and metric.missing.keys() == {"missing_input"}:
             unfed.append(name)
     if unfed:
+        numbers = filter(None, map(number_of, unfed))
+        fields = dict.fromkeys(number.fields_needed for number in numbers)
+        needed = f" ({'; '.join(fields)})" if fields else ""
         advice = (
             "`claimeval doctor` shows a sample as it is read; map the columns with --field"
             " FIELD=COLUMN"
         )
-        yield "unfed", f"No sample has the fields for {', '.join(unfed)}. {advice}."
+        yield "unfed", f"No sample has the fields for {', '.join(unfed)}{needed}. {advice}."
 
 
 def _ungrounded(summary: Summary) -> Iterator[tuple[str, str]]:

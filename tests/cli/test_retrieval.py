@@ -49,10 +49,8 @@ def test_metrics_that_no_sample_can_feed_are_named_beside_the_table(
     data.write_text(json.dumps(ROWS[1]) + "\n")
     done = claimeval("retrieval", data, "-m", "mrr", "--out", "run", exits=2)
     printed = " ".join(done.stdout.split())
-    assert (
-        "Caution: No sample has the fields for mrr. `claimeval doctor` shows a sample as it is read"
-        in printed
-    )
+    fields = "contexts, and reference_context_ids or reference_contexts"
+    assert f"Caution: No sample has the fields for mrr ({fields}). `claimeval doctor`" in printed
     assert "map the columns with --field FIELD=COLUMN." in printed
     data.write_text(json.dumps(ROWS[0]) + "\n")
     assert (
