@@ -14,6 +14,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import lru_cache
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from claimeval.judging.prompts import quoted
@@ -350,10 +351,25 @@ def _evidence(documents: tuple[str, ...]) -> PreparedDocuments:
     return prepared
 
 
+SIGNS: Mapping[str, str] = MappingProxyType(
+    {
+        "number_nowhere": "a number is in no document",
+        "negation": "only the claim or the sentence negates",
+        "antonym": "an opposite stands in its place",
+        "other_name": "another name stands in its place",
+        "other_number": "another number stands in its place",
+        "role_swap": "names are in another order",
+        "nothing_to_find": "the claim has no words to look for",
+    }
+)
+"""The flags of the lexical support score, in the words of those who read a claim."""
+
+
 def _reason(support: SupportScore) -> str:
-    found = {"possible conflict": support.possible_conflict, "look at": support.flags}
-    marks = (f"; {name}: {', '.join(words)}" for name, words in found.items() if words)
-    return f"lexical support {support.score:.2f}{''.join(marks)}"
+    signs = ", ".join(SIGNS[flag] for flag in support.flags)
+    conflict = ", ".join(support.possible_conflict)
+    found = f"{signs} ({conflict})" if conflict else signs
+    return f"lexical support {support.score:.2f}{found and f': {found}'}"
 
 
 PROVIDER = Provider(
