@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from statistics import fmean
@@ -77,8 +77,8 @@ class PlainRow(Record):
     metric: str
     """The metric; `contradicted` for claims that the gold answer contradicts."""
     words: str
-    unit: str
-    """`share` or the unit of the metric."""
+    in_percent: bool
+    """Whether it is a share of claims; other means are decimals, as in the title."""
     before: float | None = None
     """The mean of the first of two runs."""
     value: float | None
@@ -101,12 +101,12 @@ class PlainRow(Record):
     @property
     def shown(self) -> str:
         """The value as it is printed: a share in percent."""
-        return _shown(self.value, self.unit)
+        return _shown(self.value, in_percent=self.in_percent)
 
     @property
     def shown_before(self) -> str:
         """The earlier value as it is printed."""
-        return _shown(self.before, self.unit)
+        return _shown(self.before, in_percent=self.in_percent)
 
     @property
     def change(self) -> str:
@@ -131,11 +131,11 @@ class PlainRow(Record):
 
     @property
     def _scale(self) -> int:
-        return 100 if self.unit == "share" else 1
+        return 100 if self.in_percent else 1
 
     @property
     def _digits(self) -> int:
-        return 0 if self.unit == "share" else 2
+        return 0 if self.in_percent else 2
 
     def _signed(self, value: float) -> str:
         return signed(self._scale * value, self._digits)
@@ -222,10 +222,10 @@ class ForwardedPage(Record):
         return text
 
 
-def _shown(value: float | None, unit: str) -> str:
+def _shown(value: float | None, *, in_percent: bool) -> str:
     if value is None:
         return "no score"
-    return decimal(100 * value, 0) + "%" if unit == "share" else decimal(value, 2)
+    return decimal(100 * value, 0) + "%" if in_percent else decimal(value, 2)
 
 
 class _Contradictions(NamedTuple):
@@ -375,7 +375,7 @@ def of_pair(
             for folder, of_run in zip(folders, tally.runs, strict=True)
         ),
         names=("a", "b"),
-        rows=tuple(_rows_of_pair(pair, tally, _units(overviews[1])))[:ROWS],
+        rows=tuple(_rows_of_pair(pair, tally, _of_claims(overviews[1])))[:ROWS],
         of_claims=all(manifest.of_claims for manifest in manifests),
         why=_why(pair),
         answers=_first_to_read(changed, pair),
@@ -467,6 +467,7 @@ def _ordered(names: Iterable[str]) -> list[str]:
 
 def _rows_of_run(overview: Overview, tally: RunTally) -> Iterator[PlainRow]:
     metrics = overview.summary.metrics
+    of_claims = _of_claims(overview)
     names = [*metrics, *([CONTRADICTED] if tally.contradictions else [])]
     # Correctness is in the row of contradictions: what an answer says more is not wrong.
     if CONTRADICTED in names and len(names) > ROWS:
@@ -483,7 +484,7 @@ def _rows_of_run(overview: Overview, tally: RunTally) -> Iterator[PlainRow]:
         yield PlainRow(
             metric=name,
             words=_words(name),
-            unit=metric.unit or "share",
+            in_percent=name in of_claims,
             value=metric.mean,
             estimate=Estimate(
                 value=metric.mean,
@@ -505,23 +506,23 @@ def _contradicted(tally: RunTally) -> PlainRow:
     return PlainRow(
         metric=CONTRADICTED,
         words=PLAIN[CONTRADICTED],
-        unit="share",
+        in_percent=True,
         value=estimate.value,
         estimate=estimate,
         counts=f"{wrong:,} of {number_of(judged, 'claim')}",
     )
 
 
-def _units(overview: Overview) -> dict[str, str]:
-    """Return the unit of each metric of a run and of the runs that are attached to it."""
-    units = dict[str, str]()
-    for metrics in (*(side.metrics for side in overview.sides), overview.summary.metrics):
-        units.update({name: metric.unit for name, metric in metrics.items()})
-    return units
+def _of_claims(overview: Overview) -> frozenset[str]:
+    """Return the metrics of a run that are shares of claims."""
+    if not overview.manifest.of_claims:
+        return frozenset()
+    metrics = overview.summary.metrics
+    return frozenset(name for name, metric in metrics.items() if metric.unit == "share")
 
 
 def _rows_of_pair(
-    pair: PairedRuns, tally: PairTally, units: Mapping[str, str]
+    pair: PairedRuns, tally: PairTally, of_claims: Collection[str]
 ) -> Iterator[PlainRow]:
     metrics = {metric.metric: metric for metric in pair.metrics}
     both = all(run.contradictions for run in tally.runs)
@@ -537,16 +538,15 @@ def _rows_of_pair(
         if name == CONTRADICTED:
             yield _contradicted_in_both(tally, len(metrics))
         else:
-            unit = units.get(name.rpartition("/")[2], "share")
-            yield _compared(metrics[name], unit)
+            yield _compared(metrics[name], in_percent=name in of_claims)
 
 
-def _compared(metric: MetricComparison, unit: str) -> PlainRow:
+def _compared(metric: MetricComparison, *, in_percent: bool) -> PlainRow:
     lower = metric.metric in LOWER_IS_BETTER
     return PlainRow(
         metric=metric.metric,
         words=_words(metric.metric),
-        unit=unit,
+        in_percent=in_percent,
         before=metric.a,
         value=metric.b,
         estimate=metric.difference,
@@ -568,7 +568,7 @@ def _contradicted_in_both(tally: PairTally, tested: int) -> PlainRow:
     return PlainRow(
         metric=CONTRADICTED,
         words=PLAIN[CONTRADICTED],
-        unit="share",
+        in_percent=True,
         before=fmean(x for x, _ in pairs) if pairs else None,
         value=fmean(y for _, y in pairs) if pairs else None,
         estimate=Estimate.of(paired),

@@ -4,6 +4,7 @@ looks."""
 from __future__ import annotations
 
 import base64
+import json
 import re
 from html.parser import HTMLParser
 from pathlib import Path
@@ -18,7 +19,6 @@ from claimeval.report import forms, forwarded
 from claimeval.runs.directory import append_line
 from claimeval.runs.forwarded import ANSWERS, ROWS, TEXT, ForwardedPage
 from claimeval.types.errors import UsageError
-from claimeval.types.estimates import Estimate
 from claimeval.types.records import Document
 from tests.command_line import call
 from tests.report.conftest import Browser
@@ -205,14 +205,22 @@ def test_markdown_folds_what_is_not_read_first(run: Path) -> None:
     )
 
 
-def test_a_share_outside_a_unit_is_printed_as_it_is() -> None:
-    from claimeval.runs.forwarded import PlainRow
+def test_a_mean_that_is_no_share_of_claims_is_printed_as_in_the_title(tmp_path: Path) -> None:
+    documents = [{"id": "d1", "text": "It is red."}, {"id": "d2", "text": "It is new."}]
+    rows = [
+        {"id": name, "contexts": documents, "reference_context_ids": [found]}
+        for name, found in (("a", "d1"), ("b", "d2"))
+    ]
+    data = tmp_path / "ranked.jsonl"
+    data.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    call("retrieval", data, "-m", "mrr", "--out", tmp_path / "ranked")
+    page = forwarded.read(tmp_path / "ranked")
 
-    row = PlainRow(
-        metric="perplexity", words="perplexity", unit="perplexity", value=12.5, estimate=Estimate()
-    )
-    assert (row.shown, row.change) == ("12.50", "")
-    missing = row.model_copy(update={"value": None})
+    # The first document that counts has rank 1 and 2: (1 + 1/2) / 2.
+    assert page.title == "mrr is 0.75 on average over 2 samples."
+    assert [row.shown for row in page.rows] == ["0.75"]
+    assert page.rows[0].change.startswith("0.")
+    missing = page.rows[0].model_copy(update={"value": None})
     assert missing.shown == "no score"
 
 
