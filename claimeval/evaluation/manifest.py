@@ -249,6 +249,16 @@ class Manifest(Record):
         return not any(row_of(judge).compares_words(judge) for judge in self.judges)
 
     @property
+    def tells_contradictions(self) -> bool:
+        """Whether a judge can say that evidence contradicts a claim. Of judges that say yes or no,
+        zero contradicted claims say nothing."""
+        if "contradicted" not in self.panel.scale.words:
+            return False
+        return any(
+            judge.reply is None or judge.reply.gives("contradicted") for judge in self.judges
+        )
+
+    @property
     def asked(self) -> tuple[Judge, ...]:
         """The judges, and the extractor if there is one."""
         return self.judges if self.extractor is None else (*self.judges, self.extractor)

@@ -607,7 +607,8 @@ def _summaries(manifest: Manifest, *results: SampleResult) -> list[str]:
     pairs = pairs_of(manifest.rows)
     if not manifest.concludes or not pairs:
         return []
-    return [sample_sentence(result, pairs) for result in results]
+    tells = manifest.tells_contradictions
+    return [sample_sentence(result, pairs, tells_contradictions=tells) for result in results]
 
 
 def _kind(result: SampleResult, names: Sequence[str]) -> str:

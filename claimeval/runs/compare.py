@@ -372,6 +372,8 @@ class ComparisonBuilder:
         self._relabeled = RelabeledTally(graded=graded)
         self._flips: list[Flip] = []
         """The first claims that flipped."""
+        # Beside a judge that says yes or no, another would seem to find contradictions that came.
+        self._tell = before.tells_contradictions and after.tells_contradictions
         self._contradicted = Counter[tuple[bool, bool]]()
         """Samples by whether the answer of each run has a contradicted claim."""
 
@@ -390,7 +392,8 @@ class ComparisonBuilder:
         inputs = Inputs(a, b, full)
         causes = self._paired.add(pair, inputs if changed else None)
         self._facts.append(Facts.of(inputs))
-        self._contradicted[_is_contradicted(a), _is_contradicted(b)] += 1
+        if self._tell:
+            self._contradicted[_is_contradicted(a), _is_contradicted(b)] += 1
         self._facets.add(b.sample, {})
         documents = sorted(self._facts[-1].documents)
         if a.sample != b.sample:

@@ -241,6 +241,7 @@ class RunTally:
 
     def __init__(self, manifest: Manifest) -> None:
         self._metrics = pairs_of(manifest.rows)
+        self._tells = manifest.tells_contradictions
         self._cluster = manifest.cluster
         self.systems: Counter[str] = Counter()
         self.clusters: dict[str, int] = {}
@@ -264,7 +265,7 @@ class RunTally:
             self.gold += 1
             self.faulty += failed
             self.not_retrieved += failed and bool(facts.not_retrieved)
-        if CORRECT in self._metrics:
+        if CORRECT in self._metrics and self._tells:
             known = [label for label in labels.get(CORRECT, {}).values() if label is not None]
             wrong = known.count("contradicted")
             share = wrong / len(known) if known else None

@@ -97,6 +97,10 @@ class ReplyRule(Record):
             raise ValueError(f"it has {groups} groups in parentheses; one holds the value")
         return pattern
 
+    def gives(self, label: str) -> bool:
+        """Whether a reply can become this label."""
+        return label in (self.words.values() or (SUPPORTED, NOT_FOUND))
+
     @model_validator(mode="after")
     def _one_way(self) -> ReplyRule:
         if self.path and self.pattern:

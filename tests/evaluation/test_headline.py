@@ -324,6 +324,82 @@ def test_the_first_sentence_counts_what_was_judged(name: str) -> None:
     assert run.record.headline == expected
 
 
+def yes_or_no(prompt: str) -> str:
+    """The same judge, which is asked for yes or no."""
+    text = reply(prompt)
+    if '"label"' not in text:
+        return text
+    text = re.sub('"label": "supported"', '"label": "yes"', text)
+    return re.sub('"label": "(contradicted|not_found)"', '"label": "no"', text)
+
+
+BINARY = {
+    "correctness alone": (
+        "correctness",
+        Group(20, answer=("x0", 1)),
+        "20 of 40 claims are in the gold answer.",
+    ),
+    "documents against the gold answer": (
+        "faithfulness,correctness",
+        Group(20, answer=("x0", 1), documents=("x0", 1)),
+        "20 of 20 answers are supported by the documents.",
+    ),
+    "all of the gold answer and its opposite": (
+        "correctness,coverage",
+        Group(20, answer=(0, 1, "x0")),
+        "20 of 20 answers give all of the gold answer.",
+    ),
+    "the same from documents": (
+        ALL,
+        Group(20, answer=(0, 1, "x0"), documents=(0, 1, "x0")),
+        "20 of 20 answers are grounded in the documents and give all of the gold answer.",
+    ),
+}
+"""Worlds in which every answer contradicts the gold answer, which yes and no cannot tell."""
+
+
+@pytest.mark.parametrize("name", BINARY)
+def test_a_judge_that_says_yes_or_no_rules_out_no_contradiction(name: str) -> None:
+    metrics, group, expected = BINARY[name]
+    judge = ScriptedJudge(reply=yes_or_no)
+    run = ce.score(samples([group]), judges=judge, metrics=metrics, assess_prompt="binary")
+    assert run.headline == expected
+    # Zero would be a number that nobody counted.
+    assert run.record.contradicted == {}
+    said = sample_sentence(
+        run.results[0],
+        pairs_of(run.manifest.rows),
+        tells_contradictions=run.manifest.tells_contradictions,
+    )
+    assert "contradict" not in said
+
+
+def test_an_undecided_claim_may_contradict_the_gold_answer() -> None:
+    run = ce.score(
+        samples([Group(4, answer=(0, f"{UNREADABLE} it."))]),
+        judges=ScriptedJudge(reply=reply),
+        metrics="correctness",
+    )
+    assert run.headline == (
+        "4 of 8 claims are undecided. None of 4 answers is known to contradict the gold answer; 4"
+        " of 4 claims are in it."
+    )
+
+
+def test_contradictions_are_compared_only_where_both_judges_can_tell_them() -> None:
+    answers = samples([Group(20, answer=("x0", 1))])
+    before = ce.score(
+        answers,
+        judges=ScriptedJudge(reply=yes_or_no),
+        metrics="correctness",
+        assess_prompt="binary",
+    )
+    after = ce.score(answers, judges=ScriptedJudge(reply=reply), metrics="correctness")
+    assert after.record.contradicted == {"correctness": 20}
+    found = ce.compare(before, after).against(1).contradicted
+    assert (found.a, found.b, found.only_b) == (0, 0, 0)
+
+
 def test_the_sentence_of_a_sample_says_that_its_claims_are_lost() -> None:
     made = samples([Group(1, answer=(0, 1, f"{UNEXTRACTED} words."))])
     judge = ScriptedJudge(reply=reply)

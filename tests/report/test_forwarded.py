@@ -15,11 +15,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import claimeval as ce
+from claimeval.judging.panel import Panel
 from claimeval.report import forms, forwarded
 from claimeval.runs.directory import append_line
 from claimeval.runs.forwarded import ANSWERS, ROWS, TEXT, ForwardedPage
 from claimeval.types.errors import UsageError
 from claimeval.types.records import Document
+from claimeval.types.scales import BINARY
 from tests.command_line import call
 from tests.report.conftest import Browser
 from tests.report.realistic import Realistic
@@ -54,6 +56,12 @@ def test_rows_say_in_plain_words_what_was_counted(run: Path) -> None:
     assert rows["contradicted"].counts == "1 of 4 claims"
     # Correctness is in the row of contradictions.
     assert list(rows) == ["context_recall", "faithfulness", "coverage", "contradicted"]
+
+
+def test_judges_that_say_yes_or_no_give_no_row_of_contradictions(tmp_path: Path) -> None:
+    says = {"plain": {"It is 90 metres high.": "no"}}
+    folder = make(tmp_path / "towers", [TOWER], says, metrics=METRICS, panel=Panel(scale=BINARY))
+    assert "contradicted" not in {row.metric for row in forwarded.read(folder).rows}
 
 
 def test_the_title_is_the_first_sentence_of_the_run(run: Path) -> None:

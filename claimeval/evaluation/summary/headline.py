@@ -241,8 +241,9 @@ class HeadlineTally:
         self._located = _cause_tally(manifest)
         self._rated = any(question.subjects == "answer" for question in manifest.questions)
         self._grades = GradeTally()
+        self._tells = manifest.tells_contradictions
         self.contradicted: Counter[str] = Counter()
-        """Claims that the evidence contradicts, by metric."""
+        """Claims that the evidence contradicts, by metric; empty if no judge can say so."""
         self._samples = 0
         self._answers = 0
         self._declined = 0
@@ -286,9 +287,10 @@ class HeadlineTally:
 
     def _add_labels(self, result: SampleResult) -> None:
         labels = labels_of(result, self._metrics)
-        for pair, metric in self._metrics.items():
-            of_pair = labels.get(pair, {}).values()
-            self.contradicted[metric.name] += list(of_pair).count("contradicted")
+        if self._tells:
+            for pair, metric in self._metrics.items():
+                of_pair = labels.get(pair, {}).values()
+                self.contradicted[metric.name] += list(of_pair).count("contradicted")
         facts = sample_facts(result, self._metrics, labels)
         self._samples += 1
         self._answers += facts.answered
@@ -380,7 +382,8 @@ class HeadlineTally:
             least = "At least " if self._undecided or self._lost else ""
             text = self._joined(found, f"{start}{least}", self._cause(metrics))
         else:
-            text = f"{start}{self._good(metrics, start)}."
+            good = self._good(metrics, start)
+            text = f"{start}{good[:1].upper()}{good[1:]}."
         return text[:1].upper() + text[1:]
 
     @property
@@ -568,28 +571,30 @@ class HeadlineTally:
             return self._praise_of_complete(of)
         if GROUNDED in self._metrics:
             be = _is_are(self._grounded, "is", "are")
-            gold = "; none contradicts the gold answer" if CORRECT in self._metrics else ""
+            asked = CORRECT in self._metrics and self._tells
+            gold = "; none contradicts the gold answer" if asked else ""
             return f"{self._grounded:,}{of} {be} supported by the documents{gold}"
         summary = metrics.get(self._metrics[CORRECT].name) if CORRECT in self._metrics else None
         if not summary or not summary.judged:
             return ""
-        return (
-            f"none{of} contradicts the gold answer; {summary.hits or 0:,} of"
-            f" {number_of(summary.judged, 'claim')} {_is_are(summary.judged, 'is', 'are')} in it"
-        )
+        hits = f"{summary.hits or 0:,} of {number_of(summary.judged, 'claim')}"
+        be = _is_are(summary.judged, "is", "are")
+        if not self._tells:
+            return f"{hits} {be} in the gold answer"
+        # An undecided claim may contradict it too.
+        known = "is known to contradict" if self._undecided else "contradicts"
+        return f"none{of} {known} the gold answer; {hits} {be} in it"
 
     def _praise_of_complete(self, of: str) -> str:
         """Return how many answers give all of the gold answer, and are right besides."""
         gold = "all of the gold answer"
-        if CORRECT not in self._metrics:
-            return f"{self._complete:,}{of} {_is_are(self._complete, 'gives', 'give')} {gold}"
         if GROUNDED in self._metrics and self._fine and self._fine == self._right:
             be = _is_are(self._fine, "is", "are")
             give = _is_are(self._fine, "gives", "give")
-            return (
-                f"{self._fine:,}{of} {be} grounded in the documents and {give} {gold}; none"
-                " contradicts it"
-            )
+            both = f"{self._fine:,}{of} {be} grounded in the documents and {give} {gold}"
+            return f"{both}; none contradicts it" if self._tells else both
+        if CORRECT not in self._metrics or not self._tells:
+            return f"{self._complete:,}{of} {_is_are(self._complete, 'gives', 'give')} {gold}"
         give = _is_are(self._right, "gives", "give")
         return f"{self._right:,}{of} {give} {gold}, and none contradicts it"
 
@@ -813,8 +818,16 @@ def _is_are(count: int, one: str, many: str) -> str:
     return one if count == 1 else many
 
 
-def sample_sentence(result: SampleResult, pairs: Mapping[Pair, Metric]) -> str:
-    """Return what judges found in one answer, counted; empty without labels."""
+def sample_sentence(
+    result: SampleResult, pairs: Mapping[Pair, Metric], *, tells_contradictions: bool = True
+) -> str:
+    """Return what judges found in one answer, counted; empty without labels.
+
+    Args:
+        result: The result of the answer.
+        pairs: The metric of each pair of claims and evidence.
+        tells_contradictions: As in the manifest of the run.
+    """
     facts = sample_facts(result, pairs)
     if facts.declines:
         held = _held(facts)
@@ -826,7 +839,7 @@ def sample_sentence(result: SampleResult, pairs: Mapping[Pair, Metric]) -> str:
         return "The answer could not be judged: its claims are lost." if facts.lost else ""
     parts = _faults(facts, nothing="nothing" if CORRECT in pairs else "no document")
     if not parts:
-        parts.append(_fine(facts))
+        parts.append(_fine(facts, tells_contradictions=tells_contradictions))
     if held := _held(facts):
         parts.append(held)
     if facts.lost:
@@ -855,12 +868,13 @@ def _faults(facts: SampleFacts, nothing: str) -> list[str]:
     return parts
 
 
-def _fine(facts: SampleFacts) -> str:
+def _fine(facts: SampleFacts, *, tells_contradictions: bool) -> str:
     if facts.made_up:
         return "nothing supports the answer"
     grounded = "the documents support all claims" if facts.all_grounded else ""
     gold = "the answer has all of the gold answer" if facts.all_covered else ""
-    against = "nothing contradicts it" if facts.none_contradicted and gold else ""
+    known = facts.none_contradicted and tells_contradictions
+    against = "nothing contradicts it" if known and gold else ""
     return ", ".join(filter(None, (grounded, gold, against)))
 
 
