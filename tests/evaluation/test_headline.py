@@ -464,6 +464,57 @@ def test_answers_without_a_rating_are_counted(rating: str, said: str) -> None:
     assert run.headline == said
 
 
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        ("Half of it.", "3 of 5 answers have no bad rating, 2 lack a rating."),
+        ("All WRONG.", "3 of 3 rated answers do not say what the gold answer says."),
+    ],
+)
+def test_answers_that_lack_a_rating_are_not_said_to_have_none_that_is_bad(
+    answer: str, said: str
+) -> None:
+    def rated(prompt: str) -> str:
+        if "<references>" not in prompt:
+            return json.dumps({"reason": "", "noncommittal": False, "rating": "fully"})
+        if "office 3" in prompt or "office 4" in prompt:
+            return "I would rather not."
+        return json.dumps({"reason": "", "rating": "no" if "WRONG" in prompt else "yes"})
+
+    run = ce.rate(
+        samples([Group(5, answer=(answer,))]),
+        judges=ScriptedJudge(reply=rated),
+        ask="relevance,correctness",
+    )
+    assert run.headline == said
+
+
+@pytest.mark.parametrize(
+    ("answerable", "said"),
+    [
+        (False, "6 of 6 answers have no bad rating."),
+        (
+            True,
+            "6 of 6 answers do not answer the question, 6 commit themselves to nothing, 6 are given"
+            " or declined where they should not be.",
+        ),
+    ],
+)
+def test_to_decline_a_question_without_an_answer_is_not_bad(answerable: bool, said: str) -> None:
+    def rated(prompt: str) -> str:
+        if '"kind"' in prompt:
+            return json.dumps({"reason": "", "kind": "declines"})
+        return json.dumps({"reason": "", "noncommittal": True, "rating": "no"})
+
+    asked = [
+        sample.model_copy(update={"is_answerable": answerable})
+        for sample in samples([Group(6, answer=(REFUSAL,))])
+    ]
+    judge = ScriptedJudge(reply=rated)
+    run = ce.rate(asked, judges=judge, ask="relevance,abstention")
+    assert run.headline == said
+
+
 def test_a_judge_that_compares_words_says_that_it_does() -> None:
     run = ce.score(
         samples([Group(2, answer=(0, 1)), Group(1, answer=(0, "Zebras run."))]),

@@ -18,7 +18,7 @@ from claimeval.metrics.scoring import MetricSummary, counted
 from claimeval.statistics.formatting import number_of
 from claimeval.statistics.intervals import wilson_interval
 from claimeval.types.records import COUNTED, NOT_APPLICABLE, Label, Part, SampleResult
-from claimeval.types.scales import ABSTENTION
+from claimeval.types.scales import ABSTENTION, RELEVANCE
 
 if TYPE_CHECKING:
     from claimeval.evaluation.summary.located import LocatedCauses
@@ -699,7 +699,7 @@ RATED: dict[str, Verb] = {
 
 def bad_ratings(result: SampleResult) -> dict[str, bool]:
     """Return whether each rating of an answer is bad. To decline is bad for an answerable question
-    only."""
+    only, and to answer for one that is not answerable."""
     ratings = dict[str, bool]()
     for one in result.whole:
         if one.label is None:
@@ -711,6 +711,10 @@ def bad_ratings(result: SampleResult) -> dict[str, bool]:
         ratings[one.question] = one.positive is (
             not result.sample.is_answerable if declines else False
         )
+    # An answer that rightly commits itself to nothing does not answer the question either.
+    if result.sample.is_answerable is False and all(map(ratings.get, RELEVANCE.flags)):
+        for name in (RELEVANCE.metric, *RELEVANCE.flags):
+            ratings[name] = False
     return ratings
 
 
@@ -721,7 +725,10 @@ class RatingTally:
         self._n = 0
         self._lost = 0
         """Answers that were asked about and have no rating."""
+        self._partly = 0
+        """Answers that lack a rating, and whose other ratings are not bad."""
         self._fine = 0
+        """Answers that have all ratings, none of which is bad."""
         self._rated: Counter[str] = Counter()
         self._bad: Counter[str] = Counter()
         self._declined = 0
@@ -732,7 +739,10 @@ class RatingTally:
         has_label = any(one.label is not None for one in result.whole)
         self._n += has_label
         self._lost += bool(result.whole) and not has_label
-        self._fine += has_label and not any(ratings.values())
+        if has_label and not any(ratings.values()):
+            lacks = any(one.label is None for one in result.whole)
+            self._partly += lacks
+            self._fine += not lacks
         self._rated.update(ratings.keys())
         self._bad.update(name for name, bad in ratings.items() if bad)
 
@@ -750,12 +760,17 @@ class RatingTally:
         bad = [(name, number) for name, number in self._bad.most_common() if number]
         if not bad:
             have = _is_are(self._fine, "has", "have")
-            return f"{lost}{self._fine:,} of {of} {have} no bad rating."
+            lack = _is_are(self._partly, "lacks", "lack")
+            partly = f", {self._partly:,} {lack} a rating" if self._partly else ""
+            return f"{lost}{self._fine:,} of {of} {have} no bad rating{partly}."
         start = lost if concludes else f"{lost}By shared words alone, "
         parts = list[str]()
         for name, number in bad:
             one, many = RATED.get(name, (f"does not meet {name}", f"do not meet {name}"))
-            first = f" of {number_of(self._rated[name], noun)}" if not parts else ""
+            # Not all answers may have this rating, as where some have no gold answer.
+            rated = self._rated[name]
+            noun = "answer" if rated == self._n + self._lost else "rated answer"
+            first = f" of {number_of(rated, noun)}" if not parts else ""
             clause = f"{number:,}{first} {_is_are(number, one, many)}"
             # The first fault is said however long its words are.
             if parts and _words(_sentence(start, [*parts, clause])) > WORDS:
