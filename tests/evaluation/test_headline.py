@@ -489,6 +489,16 @@ def test_answers_that_lack_a_rating_are_not_said_to_have_none_that_is_bad(
     assert run.headline == said
 
 
+def test_questions_without_an_answer_are_named_beside_ratings() -> None:
+    run = ce.rate(
+        samples([Group(3), Group(4, answer=())]),
+        judges=ScriptedJudge(reply=lambda _: '{"reason": "", "rating": "yes"}'),
+        ask="correctness",
+    )
+    assert run.summary["rated_correctness"].n == 7
+    assert run.headline == ("3 of 3 answers have no bad rating, 4 questions without an answer.")
+
+
 @pytest.mark.parametrize(
     ("answerable", "said"),
     [

@@ -731,13 +731,15 @@ class RatingTally:
         """Answers that have all ratings, none of which is bad."""
         self._rated: Counter[str] = Counter()
         self._bad: Counter[str] = Counter()
-        self._declined = 0
+        self._silent = 0
+        """Questions without an answer, whose ratings are 0 without a judge."""
 
     def add(self, result: SampleResult) -> None:
         """Add the ratings of an answer."""
         ratings = bad_ratings(result)
         has_label = any(one.label is not None for one in result.whole)
         self._n += has_label
+        self._silent += not (result.sample.answer or "").strip()
         self._lost += bool(result.whole) and not has_label
         if has_label and not any(ratings.values()):
             lacks = any(one.label is None for one in result.whole)
@@ -762,7 +764,7 @@ class RatingTally:
             have = _is_are(self._fine, "has", "have")
             lack = _is_are(self._partly, "lacks", "lack")
             partly = f", {self._partly:,} {lack} a rating" if self._partly else ""
-            return f"{lost}{self._fine:,} of {of} {have} no bad rating{partly}."
+            return f"{lost}{self._fine:,} of {of} {have} no bad rating{partly}{self._without()}."
         start = lost if concludes else f"{lost}By shared words alone, "
         parts = list[str]()
         for name, number in bad:
@@ -773,10 +775,15 @@ class RatingTally:
             first = f" of {number_of(rated, noun)}" if not parts else ""
             clause = f"{number:,}{first} {_is_are(number, one, many)}"
             # The first fault is said however long its words are.
-            if parts and _words(_sentence(start, [*parts, clause])) > WORDS:
+            if parts and _words(_sentence(start, [*parts, clause]) + self._without()) > WORDS:
                 break
             parts.append(clause)
-        return f"{_sentence(start, parts)}."
+        return f"{_sentence(start, parts)}{self._without()}."
+
+    def _without(self) -> str:
+        """Return how many questions have no answer, as a last clause."""
+        silent = number_of(self._silent, "question")
+        return f", {silent} without an answer" if self._silent else ""
 
 
 class GradeTally:
