@@ -7,7 +7,7 @@ the replies were read).
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -148,10 +148,14 @@ def import_judged(
 
     Raises:
         UsageError: A weighted vote has no weight for a judge.
+        DataError: A row cannot be read. Nothing is written then.
     """
     panel = _panel(judged, options)
     record = recorded_manifest(judged, data, panel).model_copy(update={"cluster": cluster})
     check_cluster(cluster, (sample.result.sample for sample in judged.samples()))
+    # A row that cannot be read is told before a run is begun, or one replaced. Half a run would
+    # refuse the corrected file, and be read as if it were whole.
+    deque(judged.samples(), maxlen=0)
     with RunWriter(folder, record, overwrite=overwrite) as writer:
         revote = Revote(record)
         sink = RunSink(writer)

@@ -242,6 +242,27 @@ def test_recorded_replies_become_a_run_that_is_held_to_people(
     )
 
 
+def test_a_file_with_a_row_that_cannot_be_read_leaves_no_half_of_a_run(
+    claimeval: Run, recorded: tuple[Path, Path], tmp_path: Path
+) -> None:
+    replies, mapping = recorded
+    whole = replies.read_text(encoding="utf-8")
+    claimeval("import-replies", replies, "--mapping", mapping, "--out", "a")
+    before = (tmp_path / "here" / "a" / "results.jsonl").read_bytes()
+    *rows, last = whole.splitlines()
+    row = json.loads(last)
+    row["human"] = "perhaps"
+    replies.write_text("\n".join([*rows, json.dumps(row)]), encoding="utf-8")
+    for out in ("a", "b"):
+        told = "import-replies", replies, "--mapping", mapping, "--out", out, "--overwrite"
+        assert "unknown label 'perhaps'" in claimeval(*told, exits=2).stderr
+    assert (tmp_path / "here" / "a" / "results.jsonl").read_bytes() == before
+    assert not (tmp_path / "here" / "b").exists()
+    # The corrected file is imported without a further option.
+    replies.write_text(whole, encoding="utf-8")
+    claimeval("import-replies", replies, "--mapping", mapping, "--out", "b")
+
+
 def test_labels_that_do_not_simply_count_are_said_in_a_line(
     claimeval: Run, recorded: tuple[Path, Path], tmp_path: Path
 ) -> None:
