@@ -171,28 +171,29 @@ class _GivenEvidence:
         self._by_id: Mapping[str, Any] | None = None
         self._shared: tuple[Document, ...] | None = None
         if isinstance(given, Mapping) and not _is_document(given):
-            self._by_id = given
+            # Numbers of rows are ids too, as in a table.
+            self._by_id = {str(name): texts for name, texts in given.items()}
         elif given is not None:
             self._shared = _documents(given, "evidence")
 
     def of(self, claim: str, row: SourceRow) -> tuple[Document, ...]:
         """Return the documents of a claim. Raises UsageError if there are none, or two sets."""
         own = row.fields.get("evidence")
-        if self._by_id is not None:
-            own = self._by_id.get(claim)
-        if own is None and self._shared is None:
+        others = self._shared if self._by_id is None else self._by_id.get(claim)
+        if own is not None and others is not None:
+            whom = "all" if self._by_id is None else "it"
+            raise UsageError(
+                f"{row.location}: the claim has its evidence, and `evidence` gives some to {whom};"
+                " leave one out"
+            )
+        own = others if own is None else own
+        if own is None:
             where = "give `evidence`"
             if self._by_id is not None:
                 where = "`evidence` has none under its id"
             raise UsageError(f"{row.location}: claim {claim!r} has no evidence; {where}")
-        if own is None:
-            assert self._shared is not None, "the case above"
+        if self._shared is not None and own is others:
             return self._shared
-        if self._shared is not None:
-            raise UsageError(
-                f"{row.location}: the claim has its evidence, and `evidence` gives some to all;"
-                " leave one out"
-            )
         return _documents(own, f"evidence of claim {claim!r}")
 
     def check(self, names: Sequence[str]) -> None:

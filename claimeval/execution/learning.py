@@ -52,6 +52,10 @@ _HELP = (
         "if the server has a reasoning parser, turn it off; else raise max_tokens in a judge file",
     ),
     (
+        re.compile("unknown label '(?:supported|contradicted|not_found)'"),
+        "a judge that answers in three labels reads --assess-prompt three_way",
+    ),
+    (
         re.compile("unknown label|no label"),
         "a judge that answers yes or no reads --assess-prompt binary",
     ),

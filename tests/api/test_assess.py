@@ -99,6 +99,22 @@ def test_a_run_of_given_claims_can_be_judged_again_and_awaited(server: ThreadHan
     assert not [note for note in run.notes if "xtract" in note]
 
 
+def test_evidence_by_id_is_for_claims_that_have_none_and_ids_may_be_numbers() -> None:
+    run = ce.assess(
+        [
+            {"id": 1, "text": "Rome is old.", "evidence": ["Rome is old."]},
+            {"id": 2, "text": "Oslo is cold."},
+        ],
+        {2: "Oslo is cold."},  # type: ignore[dict-item]  # as a table has them
+        judges="local:lexical",
+    )
+    assert [assessment.label for assessment in run.results[0].assessments] == ["supported"]
+    assert [result.sample.evidence["evidence"][0].text for result in run.results] == [
+        "Rome is old.",
+        "Oslo is cold.",
+    ]
+
+
 @pytest.mark.parametrize(
     ("claims", "evidence", "message"),
     [
@@ -110,7 +126,12 @@ def test_a_run_of_given_claims_can_be_judged_again_and_awaited(server: ThreadHan
         ([{"claims": "Rome is old."}], EVIDENCE, "claim 1: no claim"),
         (["Rome is old."], [3], "evidence, document 1: no text in int"),
         ([CLAIMS[0], CLAIMS[0]], EVIDENCE, "claims 1 and 2 have the id 'age'"),
-        ([{"text": "Rome is old.", "evidence": ["x"]}], EVIDENCE, "leave one out"),
+        ([{"text": "Rome is old.", "evidence": ["x"]}], EVIDENCE, "gives some to all; leave one"),
+        (
+            [{"id": "a", "text": "Rome is old.", "evidence": ["x"]}],
+            {"a": "y"},
+            "claim 1: the claim has its evidence, and `evidence` gives some to it; leave one out",
+        ),
         ("Rome is old.", EVIDENCE, "give a list of texts"),
     ],
 )

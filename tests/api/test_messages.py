@@ -117,21 +117,28 @@ def test_a_group_of_commands_alone_prints_its_page(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("reply", "said"),
+    ("reply", "said", "prompt"),
     [
-        ("", "the reply is empty); if the server has a reasoning parser, turn it off"),
+        ("", "the reply is empty); if the server has a reasoning parser, turn it off", None),
         (
             "I would rather not.",
             "a model that writes no JSON reads --extract-prompt bullets and --assess-prompt tags",
+            None,
         ),
         (
             '{"verdicts": [{"id": "c1", "label": "no"}]}',
             "a judge that answers yes or no reads --assess-prompt binary",
+            None,
+        ),
+        (
+            '{"verdicts": [{"id": "c1", "label": "not_found"}]}',
+            "a judge that answers in three labels reads --assess-prompt three_way",
+            "binary",
         ),
     ],
 )
 def test_a_judge_that_cannot_be_read_is_helped_by_cause(
-    reply: str, said: str, tmp_path: Path, start_server: StartServer
+    reply: str, said: str, prompt: str | None, tmp_path: Path, start_server: StartServer
 ) -> None:
     server = start_server(judge=lambda body: Reply(reply))
     rows = [{**row, "id": f"{i}{row['id']}"} for i in range(6) for row in SAMPLES[:2]]
@@ -141,6 +148,7 @@ def test_a_judge_that_cannot_be_read_is_helped_by_cause(
             judges=spec(server),
             extractor="local:lexical",
             metrics="faithfulness",
+            assess_prompt=prompt,
             options=ce.RunOptions(cache=tmp_path / "store"),
         )
     assert said in str(stopped.value)
