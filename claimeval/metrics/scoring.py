@@ -322,6 +322,8 @@ class MetricTally:
         self._highs = array("d")
         self._bounded = array("q")
         """Bounds of each sample to which the metric applies, and its cluster."""
+        self._unbounded = False
+        """Whether nothing bounds the value that a sample lacks, as of a number of questions."""
         self._samples = 0
         self._missing: Counter[Reason] = Counter()
         self._unassessed: Counter[Reason] = Counter()
@@ -367,6 +369,8 @@ class MetricTally:
             self._lows.append(ends[0])
             self._highs.append(ends[1])
             self._bounded.append(cluster)
+        elif score.because not in NOT_APPLICABLE:
+            self._unbounded = True
 
     def summary(self) -> MetricSummary:
         """Return the summary of the samples so far."""
@@ -378,7 +382,9 @@ class MetricTally:
             else estimate.because
         )
         count = len(self._bounded)
-        bounds = (math.fsum(self._lows) / count, math.fsum(self._highs) / count) if count else None
+        bounds = None
+        if count and not self._unbounded:
+            bounds = math.fsum(self._lows) / count, math.fsum(self._highs) / count
         counts = self._total or self._unassessed
         abstained = abstentions(self._unassessed if counts else self._missing)
         doubtful = is_doubtful(abstained, self._total if counts else count)
@@ -406,7 +412,10 @@ class MetricTally:
 
     @property
     def reported_bounds(self) -> tuple[float, float] | None:
-        """The bounds with sampling error; None if the metric applies to no sample."""
+        """The bounds with sampling error; None if the metric applies to no sample, or nothing
+        bounds the value of one."""
+        if self._unbounded:
+            return None
         return sampled_bounds(self._lows, self._highs, self._bounded, self._support)
 
     @property

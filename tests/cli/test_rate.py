@@ -85,7 +85,11 @@ def test_ratings_stand_beside_the_claims_of_a_run_and_are_held_against_them(
     ]
     assert first.calls[1].reply == '{"reason": "", "rating": "yes"}'
     front = claimeval("rate", "run", *judge).stdout
-    assert "\n1 of 3 answers does not answer the question, 1 commits itself to nothing.\n" in front
+    said = (
+        "1 of 3 answers does not answer the question, 1 commits itself to nothing, 1 question"
+        " without an answer."
+    )
+    assert said in " ".join(front.split())
     assert " ✗ unknown: I do not know.\n   rated_relevance no (also noncommittal)" in front
     again = claimeval("rate", "run", *judge, "--details")
     assert "differ in 1 of 3: wrong (yes; 1 of 2 claims supported)" in " ".join(

@@ -122,6 +122,19 @@ def test_macro_micro_bounds_and_counts_by_hand() -> None:
     assert found.failure_rate == 4 / 10
 
 
+def test_a_count_that_is_not_known_has_no_bounds_and_neither_has_the_mean() -> None:
+    tally = MetricTally()
+    for number, score in enumerate(
+        [Score(value=2.0, unit="questions"), Score(value=1.0, unit="questions")]
+    ):
+        tally.add(score, (), ungrounded=0, cluster=number)
+    assert tally.summary().bounds == (1.5, 1.5)
+    lost = Score.undefined("unparsable", "questions")
+    tally.add(lost, (), ungrounded=0, cluster=2)
+    # The third may be any number: 1.5 to 1.5 would say that it changes nothing.
+    assert tally.summary().bounds is None
+
+
 def test_nothing_scored_is_none_and_not_zero() -> None:
     found = summary_of((None, 0, 0, 0, "no_claims")).summary()
     assert (found.mean, found.reported, found.micro, found.bounds, found.n) == (
