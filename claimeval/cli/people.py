@@ -370,13 +370,19 @@ def _print_labels(args: AgreementCommand, report: Measured) -> None:
         most = max(counts)
         more = f"{most:,} more labels would give the share of equal labels {width}."
         args.output.line(more if most else f"The share of equal labels is known {width}.", indent=1)
-    labels = f" --labels {args.labels}" if args.labels else ""
+    option = f" --labels {args.labels}" if args.labels else ""
     args.output.line(
-        f" The score corrected by these labels: claimeval correct {args.run[0]}{labels}"
+        f" The score corrected by these labels: claimeval correct {args.run[0]}{option}"
     )
+    labels = report.labeled
+    questions = min(report.questions, labels)
+    least = power(questions, 0.1)
+    apart = ""
+    if least < power(labels, 0.1) - 0.02:
+        apart = f" ({least:.0%} if a judge is right or wrong about whole questions)"
     text = (
-        f"With these {number_of(report.items, 'label')}, `claimeval experiment --select` recognizes"
-        f" a prompt that is 10 points better in {power(report.items, 0.1):.0%} of trials."
+        f"With these {number_of(labels, 'label')}, `claimeval experiment --select` recognizes"
+        f" a prompt that is 10 points better in {power(labels, 0.1):.0%} of trials{apart}."
     )
     args.output.line(text, indent=1)
 

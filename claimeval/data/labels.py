@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from claimeval.data.rows import SourceRow, read_rows, unguarded
 from claimeval.judging.recorded import Vocabulary
+from claimeval.judging.reply_values import fold
 from claimeval.metrics.rows import BUILT_IN
 from claimeval.types.errors import DataError, is_misspelt, unknown_name
 from claimeval.types.ids import id_text
@@ -41,6 +42,18 @@ _OPTIONAL = ("claim_id", "text", "against", "annotator", "design")
 _EXAMPLES = ("supported", "contradicted", "not_found", "yes", "no")
 _WORDS = Vocabulary()
 _PLAIN: dict[int, Label] = {1: "supported", 0: "not_found"}
+_NO = frozenset(
+    map(
+        fold,
+        (
+            *("0", "no", "false", "incorrect", "wrong", "inaccurate", "inconsistent"),
+            *("unsupported", "not supported", "ungrounded", "unfaithful", "not attributable"),
+        ),
+    )
+)
+"""Words for `not_found` that do not say whether the evidence contradicts the claim."""
+_UNSURE = "?"
+"""The key for `unsure` of `annotate`, which people type into a sheet too."""
 
 
 class HumanLabel(Record):
@@ -61,6 +74,8 @@ class HumanLabel(Record):
     word: str | None = None
     """The label of a document or an answer, as a word of the judges' scale."""
     annotator: str | None = None
+    says_no: bool = False
+    """Whether the label says no, but not whether the evidence contradicts the claim or lacks it."""
     design: str | None = None
     """`disputed` if its claim was chosen because judges or people differ; None for a draw, or
     labels from elsewhere."""
@@ -200,6 +215,8 @@ class _StatedLabel(NamedTuple):
     grade: int | None = None
     word: str | None = None
     """A word of the run's own scales."""
+    says_no: bool = False
+    """As in `HumanLabel`."""
 
 
 def _meaning(word: Any, number: Any, words: Collection[str], location: str) -> _StatedLabel | None:
@@ -217,7 +234,13 @@ def _meaning(word: Any, number: Any, words: Collection[str], location: str) -> _
     meaning = _StatedLabel(word=known)
     # A word of the run's scale is no label of claims: "polite" would be an unknown label.
     if known is None:
-        meaning = _StatedLabel(*parse_label(number if _empty(word) else word, location))
+        stated = number if _empty(word) else word
+        if str(stated).strip() == _UNSURE:
+            return None
+        label, grade = parse_label(stated, location)
+        # A grade of 0 may also be a no, as pandas writes it: 0.0.
+        says_no = label == "not_found" and fold(str(stated).strip().removesuffix(".0")) in _NO
+        meaning = _StatedLabel(label, grade, says_no=says_no)
     if not _empty(number):
         meaning = meaning._replace(grade=parse_label(number, location)[1])
     return None if meaning == _StatedLabel() else meaning
@@ -246,7 +269,7 @@ def parse_label(
     except ValueError:
         raise DataError(
             f"{location}: unknown label {text[:40]!r}. Use supported, contradicted, not_found, yes,"
-            " no, or an integer"
+            " no, unsure, or an integer"
         ) from None
     return _PLAIN.get(grade), grade
 

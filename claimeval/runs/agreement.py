@@ -47,10 +47,11 @@ from claimeval.statistics import (
     effective_votes,
     gwet_ac1,
     krippendorff_alpha,
+    paired_difference,
     pairwise_agreement,
     raw_agreement,
 )
-from claimeval.statistics.bootstrap import NOT_REQUESTED
+from claimeval.statistics.bootstrap import NOT_REQUESTED, STANDARD
 from claimeval.types.errors import UsageError
 from claimeval.types.estimates import Estimate
 from claimeval.types.records import Record
@@ -195,6 +196,12 @@ class Agreement(Record):
     """The same labels by why they fit nothing."""
     labels: HumanLabelCounts = HumanLabelCounts()
     raters: tuple[RaterReport, ...] = ()
+    leads: dict[str, Estimate] = Field(default_factory=dict)
+    """How much more often the rater that agrees with people most gives their label than each other
+    rater, over the items that both labeled. The intervals hold for all pairs of raters together,
+    because the best one was not known before."""
+    yes_or_no: bool = False
+    """Whether people do not tell "contradicted" from "not found", so that both are one label."""
     slices: tuple[RaterSlice, ...] = ()
     """Each rater compared with people by value of the requested field."""
     pairs: tuple[RaterPair, ...] = ()
@@ -206,6 +213,8 @@ class Agreement(Record):
     effective_votes: float | None = None
     """How many independent votes the judges are worth, by the errors that the labels show; None for
     a single judge, or where no two judges err."""
+    effective_votes_interval: tuple[float, float] | None = None
+    """The 95% interval of `effective_votes`; None if there are too few questions."""
     judges: tuple[JudgeNumbers, ...] = ()
     """For a run: cost, speed, agreement and failures of each judge."""
     disputes: tuple[Dispute, ...] = ()
@@ -215,6 +224,11 @@ class Agreement(Record):
     assessors: dict[str, GraderReport] = Field(default_factory=dict)
     """Grades of documents compared with those of people, by assessor; all other fields are then
     empty."""
+
+    @property
+    def labeled(self) -> int:
+        """Items with a label of people that counts: not those on which they are divided."""
+        return max((rater.compared + rater.unassessed for rater in self.raters), default=0)
 
     @property
     def of_claims(self) -> bool:
@@ -231,6 +245,10 @@ class Agreement(Record):
             notes.append(stray)
         if words := self.labels.words():
             notes.append(f"labels {words}")
+        if self.yes_or_no:
+            notes.append(
+                "the labels say yes or no, so that `contradicted` of a judge is `not_found` here"
+            )
         if not (self.raters or self.pairs or self.ratings or self.assessors):
             notes.append(
                 "one judge and no human labels, so there is nothing to compare: label claims with"
@@ -406,12 +424,17 @@ def measure(joined: RaterTable, panel: Panel, half_width: float = HALF_WIDTH) ->
         unmatched=joined.strays.counted.unmatched,
         strays=joined.strays.counted,
         labels=joined.labels,
+        yes_or_no=by_people and joined.yes_or_no,
         pairs=tuple(_pairs(joined, by_people=by_people)),
     )
     update: dict[str, object] = {}
     if by_people:
         raters = [rater_report(name, joined, panel, half_width) for name in joined.raters]
-        update = {"raters": tuple(raters), "slices": tuple(_slices(joined, panel))}
+        update = {
+            "raters": tuple(raters),
+            "leads": leads(joined),
+            "slices": tuple(_slices(joined, panel)),
+        }
     if len(judges) > 1:
         update |= _of_several(judges, joined, panel)
     return report.model_copy(update=update)
@@ -426,7 +449,9 @@ def _of_several(
     order = _order(joined, panel)
     clusters = joined.clusters
     scale: Literal["ordinal", "nominal"] = "ordinal" if panel.scale.ordered else "nominal"
-    worth = effective_votes([_errors(labels, joined.human, panel) for labels in judges])
+    worth = effective_votes(
+        [_errors(labels, joined.human, panel) for labels in judges], clusters=clusters
+    )
     # Both, because most labels are “supported”, where alpha is low also for judges who agree.
     alpha = krippendorff_alpha(ratings, scale=scale, labels=order, clusters=clusters)
     ac1 = gwet_ac1(ratings, labels=order, clusters=clusters)
@@ -434,7 +459,45 @@ def _of_several(
         "alpha": Estimate.of(alpha),
         "ac1": Estimate.of(ac1),
         "effective_votes": worth.votes if worth else None,
+        "effective_votes_interval": worth.interval if worth else None,
     }
+
+
+def leads(joined: RaterTable, best: str | None = None) -> dict[str, Estimate]:
+    """Return how much more often the rater that agrees with people most gives their label than each
+    other rater, as in `Agreement.leads`; `best` is that rater if the caller knows it."""
+    equal = {
+        name: [
+            None if label is None or people is None else float(label == people)
+            for label, people in zip(labels, joined.human, strict=True)
+        ]
+        for name, labels in joined.raters.items()
+    }
+    shares = dict[str, float]()
+    for name, column in equal.items():
+        compared = [value for value in column if value is not None]
+        if compared:
+            shares[name] = math.fsum(compared) / len(compared)
+    best = best or max(shares, key=shares.__getitem__, default=None)
+    if best is None:
+        return {}
+    # Of raters that are alike, one is the best by chance: any two could be the best and another.
+    pairs = max(1, math.comb(len(shares), 2))
+    resampling = Resampling(level=1 - (1 - STANDARD.level) / pairs)
+    return {
+        name: Estimate.of(
+            paired_difference(
+                equal[best], equal[name], clusters=joined.clusters, resampling=resampling
+            )
+        )
+        for name in shares
+        if name != best
+    }
+
+
+def may_be_chance(lead: Estimate | None) -> bool:
+    """Return whether a lead of `leads` may be chance: if it has no interval, or one with 0."""
+    return lead is None or not lead.reported or lead.reported[0] <= 0
 
 
 def _slices(joined: RaterTable, panel: Panel) -> Iterator[RaterSlice]:
@@ -561,11 +624,10 @@ def _order(joined: RaterTable, panel: Panel) -> tuple[str, ...]:
     for column in (*joined.raters.values(), joined.human):
         used.update(column)
     words = panel.scale.ranked
-    return (
-        words
-        if panel.scale.ordered
-        else tuple(w for w in THREE_WAY.ranked if w in used or w in words)
-    )
+    if panel.scale.ordered:
+        return words
+    known = used if joined.yes_or_no else used.union(words)
+    return tuple(word for word in THREE_WAY.ranked if word in known)
 
 
 def _yes(choice: str | None, panel: Panel) -> bool | None:

@@ -220,12 +220,21 @@ class RaterTable:
     """Labels of several raters, a column for each; None if a rater has no label for an item."""
 
     def __init__(
-        self, judges: Sequence[str], panel: Panel, cluster: str | None = None, by: str | None = None
+        self,
+        judges: Sequence[str],
+        panel: Panel,
+        cluster: str | None = None,
+        by: str | None = None,
+        *,
+        yes_or_no: bool = False,
     ) -> None:
         self._judges = judges
         self._panel = panel
         self._cluster = cluster
         self._by = by
+        self.yes_or_no = yes_or_no
+        """Whether people do not tell "contradicted" from "not found", so that both are "not
+        found"."""
         # One judge that is asked once is the panel, and would be compared with people twice.
         raters = (*judges, PANEL) if len(judges) > 1 or panel.replicates > 1 else judges
         self.clusters: list[int] = []
@@ -329,11 +338,11 @@ class RaterTable:
         by_judge = {ballot.judge: ballot for ballot in ballots}
         for judge in self._judges:
             ballot = by_judge.get(judge)
-            self.raters[judge].append(ballot.choice if ballot else None)
+            self.raters[judge].append(self._as_people(ballot.choice) if ballot else None)
             self.probabilities[judge].append(ballot.probability if ballot else None)
         if PANEL in self.raters:
             # The label of a tie comes from the rule for ties, so that nobody gave it.
-            self.raters[PANEL].append(None if panels.tied else panels.label)
+            self.raters[PANEL].append(None if panels.tied else self._as_people(panels.label))
             self.probabilities[PANEL].append(panels.probability)
         choices = labels.choices if labels else {}
         for name in choices:
@@ -367,7 +376,18 @@ class RaterTable:
         # A judge who answers yes or no says no to both, while people tell them apart.
         if label.label == "contradicted" and "contradicted" not in self._panel.scale.words:
             return "not_found"
-        return label.label
+        return self._as_people(label.label)
+
+    def _as_people(self, label: str | None) -> str | None:
+        """Return a label, told apart from others as people do."""
+        return "not_found" if self.yes_or_no and label == "contradicted" else label
+
+
+def say_yes_or_no(labels: Iterable[HumanLabel]) -> bool:
+    """Return whether all labels that do not support a claim say no, and none tells "contradicted"
+    from "not found"."""
+    negative = [label for label in labels if label.label in ("contradicted", "not_found")]
+    return bool(negative) and all(label.says_no for label in negative)
 
 
 def join(
@@ -378,6 +398,8 @@ def join(
     against: Part | None = None,
     cluster: str | None = None,
     by: str | None = None,
+    *,
+    yes_or_no: bool = False,
 ) -> RaterTable:
     """Return the table of claims with a human label and of the judges' verdicts.
 
@@ -393,6 +415,8 @@ def join(
             What claims have to do with the question (`asked`) is compared only if named here.
         cluster: Field whose equal values are one cluster.
         by: Field whose values are added to the table.
+        yes_or_no: Whether "contradicted" counts as "not found", even if people tell them apart.
+            It always does if the labels do not.
 
     Raises:
         UsageError: The evidence of a label is ambiguous.
@@ -400,7 +424,8 @@ def join(
     by_sample: defaultdict[str, list[HumanLabel]] = defaultdict(list)
     for label in labels or ():
         by_sample[label.sample].append(label)
-    table = RaterTable(judges, panel, cluster, by)
+    yes_or_no = yes_or_no or say_yes_or_no(chain.from_iterable(by_sample.values()))
+    table = RaterTable(judges, panel, cluster, by, yes_or_no=yes_or_no)
     table.strays.read(sum(map(len, by_sample.values())))
     for result in results:
         if labels is None:

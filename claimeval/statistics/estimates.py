@@ -86,6 +86,7 @@ METHODS: Mapping[str, IntervalMethod] = {
 ESTIMATES: Mapping[str, tuple[str, ...]] = {
     "Agreement.ac1": ("ac1",),
     "Agreement.alpha": ("alpha",),
+    "Agreement.leads": ("difference",),
     "ArmMetric.difference": ("difference",),
     "ArmMetric": ("mean",),
     "ByRank.drop": ("slope",),
@@ -107,6 +108,7 @@ ESTIMATES: Mapping[str, tuple[str, ...]] = {
     "GraderReport.kappa_quadratic": ("weighted_kappa",),
     "Grades.alpha": ("alpha",),
     "LabelAgreement.accuracy": ("mean",),
+    "LabelAgreement.behind": ("difference",),
     "LabelAgreement.balanced_accuracy": ("balanced_accuracy",),
     "LabelAgreement.kappa": ("kappa",),
     "LabelAgreement.same": ("mean",),

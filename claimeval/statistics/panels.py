@@ -13,6 +13,7 @@ from typing import NamedTuple
 from claimeval.statistics.bootstrap import (
     STANDARD,
     ClusterSums,
+    Floats,
     IntervalEstimate,
     Resampling,
     bootstrap_sums,
@@ -195,9 +196,16 @@ class EffectiveVotes(NamedTuple):
     right at least once."""
     items: int
     """Number of items on which two judges or more can be compared with people."""
+    interval: tuple[float, float] | None = None
+    """The interval of `votes`; None if there are too few clusters."""
 
 
-def effective_votes(errors: Sequence[Sequence[bool | None]]) -> EffectiveVotes | None:
+def effective_votes(
+    errors: Sequence[Sequence[bool | None]],
+    *,
+    clusters: Sequence[Hashable] | None = None,
+    resampling: Resampling = STANDARD,
+) -> EffectiveVotes | None:
     """Return how many independent votes a panel is worth: k / (1 + (k - 1) r) for k judges whose
     errors have the mean correlation r.
 
@@ -210,35 +218,59 @@ def effective_votes(errors: Sequence[Sequence[bool | None]]) -> EffectiveVotes |
     Args:
         errors: For each judge, whether it errs on each item; None where it has no label, or the
             item has none from people.
+        clusters: One key per item, such as its question; by default every item is a cluster.
+        resampling: Level of confidence, number and seed of the resamples.
 
     Returns:
         None if there are fewer than two judges, or no two of them err and are right on shared
         items, so that no correlation is defined.
+
+    Raises:
+        UsageError: If the judges or the clusters differ in length.
     """
-    correlations: list[float] = []
+    columns: list[Floats] = []
     shared: set[int] = set()
     for first, second in combinations(errors, 2):
-        pairs = zip(first, second, strict=True)
-        both = [(i, a, b) for i, (a, b) in enumerate(pairs) if a is not None and b is not None]
-        shared.update(i for i, _, _ in both)
-        correlation = _phi([(a, b) for _, a, b in both])
-        if correlation is not None:
-            correlations.append(correlation)
-    if not correlations:
+        pairs = list(zip(first, second, strict=True))
+        known = [a is not None and b is not None for a, b in pairs]
+        shared.update(i for i, is_known in enumerate(known) if is_known)
+        values = [
+            (1, bool(a), bool(b), bool(a and b)) if is_known else (0, 0, 0, 0)
+            for is_known, (a, b) in zip(known, pairs, strict=True)
+        ]
+        columns.append(np.array(values, np.float64).reshape(-1, 4))
+    if not shared:
         return None
-    mean = max(0.0, math.fsum(correlations) / len(correlations))
-    votes = len(errors) / (1 + (len(errors) - 1) * mean)
-    return EffectiveVotes(votes, len(errors), mean, len(shared))
+    rows = np.hstack(columns)
+    used = np.array([i in shared for i in range(len(rows))], dtype=bool)
+    (correlation,) = bootstrap_sums(
+        ClusterSums(cluster_sums(rows[used], keys_of(clusters, used)), len(shared)),
+        [_mean_phi],
+        resampling,
+        because="needs two judges that err and are right on shared items",
+    )
+    if correlation.value is None:
+        return None
+    judges = len(errors)
+    interval = None
+    if correlation.low is not None and correlation.high is not None:
+        interval = _votes(judges, correlation.high), _votes(judges, correlation.low)
+    mean = max(0.0, correlation.value)
+    return EffectiveVotes(_votes(judges, mean), judges, mean, len(shared), interval)
 
 
-def _phi(pairs: Sequence[tuple[bool, bool]]) -> float | None:
-    """Return the correlation of two yes-or-no values; None if one of them does not vary."""
-    n = len(pairs)
-    first = sum(a for a, _ in pairs)
-    second = sum(b for _, b in pairs)
-    both = sum(a and b for a, b in pairs)
-    spread = first * (n - first) * second * (n - second)
-    return (n * both - first * second) / math.sqrt(spread) if spread else None
+def _votes(judges: int, correlation: float) -> float:
+    return judges / (1 + (judges - 1) * max(0.0, correlation))
+
+
+def _mean_phi(sums: Floats) -> Floats:
+    """Return the mean correlation of yes-or-no values over the pairs in which both vary; NaN if
+    there is none. Each pair has four columns: items, first, second, both."""
+    count, first, second, both = (sums[:, i::4] for i in range(4))
+    spread = first * (count - first) * second * (count - second)
+    varies = spread > 0
+    phi = (count * both - first * second) / np.sqrt(np.where(varies, spread, 1.0))
+    return quotient(np.where(varies, phi, 0.0).sum(axis=1), varies.sum(axis=1))
 
 
 def vote_weight(correct: int, judged: int, *, labels: int = 2) -> float:

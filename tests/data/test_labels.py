@@ -87,6 +87,7 @@ def test_a_csv_from_a_spreadsheet_is_read(tmp_path: Path) -> None:
         text="It rained.",
         evidence=Evidence(part="contexts"),
         label="not_found",
+        says_no=True,
         annotator="ann",
     )
 
@@ -101,3 +102,30 @@ def test_a_csv_from_a_spreadsheet_is_read(tmp_path: Path) -> None:
 def test_bad_rows_are_refused_in_words(tmp_path: Path, row: str, message: str) -> None:
     with pytest.raises(DataError, match=message):
         labels(tmp_path, row + "\n")
+
+
+@pytest.mark.parametrize(
+    ("said", "says_no"),
+    [
+        ('"no"', True),
+        ("0", True),
+        ('"0.0"', True),
+        ("false", True),
+        ('"Not supported"', True),
+        ('"not_found"', False),
+        ('"contradicted"', False),
+        ('"yes"', False),
+    ],
+)
+def test_a_plain_no_does_not_say_whether_the_evidence_contradicts(
+    tmp_path: Path, said: str, says_no: bool
+) -> None:
+    (found,) = labels(tmp_path, f'{{"id": 7, "claim_id": "answer-1", "label": {said}}}\n')
+    assert found.says_no is says_no
+
+
+def test_the_key_for_unsure_is_undecided_in_a_file_too(tmp_path: Path) -> None:
+    path = tmp_path / "labels.csv"
+    path.write_text("id,text,label\n1,a,yes\n1,b,?\n1,c,unsure\n", encoding="utf-8")
+    file = LabelFile(path)
+    assert (len(list(file)), file.undecided) == (1, 2)

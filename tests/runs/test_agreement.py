@@ -4,17 +4,19 @@ scikit-learn's."""
 from __future__ import annotations
 
 from contextlib import nullcontext
-from typing import Any
+from typing import Any, TypeGuard
 
 import pytest
 
 from claimeval.data.labels import HumanLabel
 from claimeval.judging.panel import Panel, voting
-from claimeval.runs.agreement import Agreement, labels_needed, measure
+from claimeval.runs.agreement import Agreement, labels_needed, may_be_chance, measure
 from claimeval.runs.labels import StrayLabels, join
+from claimeval.runs.views import Block, Line
+from claimeval.runs.views.agreement import first, view
 from claimeval.types.errors import UsageError
 from claimeval.types.estimates import Estimate
-from claimeval.types.records import Claim, Document, Evidence, Sample, SampleResult
+from claimeval.types.records import Claim, Document, Evidence, Label, Sample, SampleResult
 from claimeval.types.scales import BINARY, grade_scale
 from tests.judging.panel.test_voting import grades_of, verdicts
 
@@ -397,3 +399,100 @@ def test_one_judge_without_labels_is_said_to_have_nothing_to_compare() -> None:
     )
     both = measure(join([ONE], JUDGES, Panel(), None), Panel())
     assert both.notes == ()
+
+
+def many(marks: list[list[str]], truths: list[Label], **fields: Any) -> Agreement:
+    """The agreement of judges on as many questions as there are truths, with one claim each."""
+    names = [f"s{i}" for i in range(len(truths))]
+    results = [
+        result({"contexts": ["".join(of_judge[i] for of_judge in marks)]}, name=name)
+        for i, name in enumerate(names)
+    ]
+    for i, one in enumerate(results):
+        sample = one.sample.model_copy(update={"question": f"q{i}"})
+        results[i] = one.model_copy(update={"sample": sample})
+    labels = [
+        HumanLabel(sample=name, claim_id="answer-1", label=truth, **fields)
+        for name, truth in zip(names, truths, strict=True)
+    ]
+    judges = ("a", "b", "c")[: len(marks)]
+    return measure(join(results, judges, Panel(), labels), Panel())
+
+
+def sentence(report: Agreement) -> str:
+    return next("".join(one.parts) for one in first(report) if _is_sentence(one))
+
+
+def _is_sentence(block: Block) -> TypeGuard[Line]:
+    return isinstance(block, Line) and block.kind == "text"
+
+
+def said_of_votes(report: Agreement) -> str:
+    lines = ("".join(one.parts) for one in view(report) if isinstance(one, Line))
+    return next(text for text in lines if "independent votes" in text)
+
+
+def wrong(places: range) -> list[str]:
+    return ["0" if i in places else "+" for i in range(60)]
+
+
+def test_the_rater_that_agrees_most_may_do_so_by_chance_alone() -> None:
+    """Of 60 labels, a and b err on 6 and 7 and the panel on none: exact McNemar has p = 0.03 and
+    0.016, which of six pairs is no less than chance. A third that errs on 40 is behind."""
+    truths: list[Label] = ["supported"] * 60
+    report = many([wrong(range(6)), wrong(range(10, 17)), wrong(range(20, 60))], truths)
+    assert {name: lead.value for name, lead in report.leads.items()} == pytest.approx(
+        {"a": 6 / 60, "b": 7 / 60, "c": 40 / 60}
+    )
+    chance = [may_be_chance(report.leads[name]) for name in "abc"]
+    assert chance == [True, True, False]
+    said = ", the most of 4 raters, but 2 others may be lower by chance alone."
+    assert said in sentence(report)
+
+
+def test_a_panel_without_the_items_that_divide_its_judges_may_be_best_by_chance_alone() -> None:
+    """The panel of two judges has no label where they differ, and no error where they agree."""
+    truths: list[Label] = ["supported"] * 60
+    report = many([wrong(range(6)), wrong(range(10, 17))], truths)
+    said = "panel gives the label of people to 100.0% of 47 items"
+    assert said in sentence(report)
+    said = "the most of 3 raters, but 2 others may be lower by chance alone"
+    assert said in sentence(report)
+
+
+def test_labels_that_say_no_do_not_make_a_mistake_of_contradicted() -> None:
+    """A judge that says contradicted of all that people say no to agrees with them."""
+    marks = [["+", "-"] * 20]
+    truths: list[Label] = ["supported", "not_found"] * 20
+    report = many(marks, truths, says_no=True)
+    (rater,) = report.raters
+    assert (rater.same.value, rater.kappa_of_labels.value) == (1.0, 1.0)
+    assert (rater.labels, rater.confusion) == (("not_found", "supported"), ((20, 0), (0, 20)))
+    assert report.yes_or_no
+    assert "so that `contradicted` of a judge is `not_found` here" in report.notes[0]
+    told_apart = many(marks, truths)
+    assert (told_apart.raters[0].same.value, told_apart.yes_or_no) == (0.5, False)
+
+
+def test_one_label_that_tells_contradicted_apart_keeps_the_labels_of_the_judges() -> None:
+    labels = [
+        HumanLabel(sample="s1", claim_id="answer-1", label="not_found", says_no=True),
+        HumanLabel(sample="s1", claim_id="answer-3", label="contradicted"),
+    ]
+    joined = join([ONE], JUDGES, Panel(), labels)
+    assert joined.raters["a"] == ["supported", "contradicted"]
+
+
+def test_votes_are_counted_by_labels_that_count_and_said_to_coincide_beyond_chance_alone() -> None:
+    truths: list[Label] = ["supported"] * 60
+    apart = many([wrong(range(0, 60, 4)), wrong(range(0, 60, 5))], truths)
+    assert said_of_votes(apart).startswith("2 judges are worth 2.0 independent votes (95%")
+    together = many([wrong(range(20)), wrong(range(25))], truths)
+    assert said_of_votes(together).startswith("2 judges whose errors coincide are worth 1.1")
+    divided = [
+        label("supported", claim_id="answer-1", annotator="ada"),
+        label("not_found", claim_id="answer-1", annotator="ben"),
+    ]
+    clear = HumanLabel(sample="s1", claim_id="answer-2", label="supported")
+    report = measure(join([ONE], JUDGES, Panel(), [*divided, clear]), Panel())
+    assert (report.items, report.labeled) == (2, 1)

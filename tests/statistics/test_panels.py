@@ -67,6 +67,23 @@ def test_votes_follow_the_mean_correlation_of_errors() -> None:
     assert found.votes == pytest.approx(1.2679, abs=1e-4)
 
 
+def test_votes_have_an_interval_over_clusters() -> None:
+    """Judges that err together on a part of the items are worth less than two votes beyond chance;
+    independent errors have the two votes in the interval."""
+    first = [i % 4 == 0 for i in range(80)]
+    together = effective_votes([first, [i % 8 == 0 for i in range(80)]])
+    assert together is not None
+    assert together.interval is not None
+    assert together.interval[0] < together.votes < together.interval[1] < 2.0
+    apart = effective_votes([first, [i % 5 == 0 for i in range(80)]])
+    assert apart is not None
+    assert apart.interval is not None
+    assert apart.interval[0] < apart.votes <= apart.interval[1] == 2.0
+    few = effective_votes([first, [i % 8 == 0 for i in range(80)]], clusters=[0] * 80)
+    assert few is not None
+    assert few.interval is None
+
+
 def test_nothing_is_said_of_a_judge_alone_or_of_judges_that_never_err() -> None:
     assert effective_votes([[True, False]]) is None
     assert effective_votes([[False, False], [False, False]]) is None

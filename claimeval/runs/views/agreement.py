@@ -8,6 +8,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from claimeval.evaluation.summary.panel import PANEL
+from claimeval.runs.agreement import may_be_chance
 from claimeval.runs.ratings import RatingAgreement
 from claimeval.runs.views import (
     Block,
@@ -138,11 +139,20 @@ def _with_each_other(report: Agreement) -> Iterator[Block]:
     if report.alpha and report.ac1:
         yield table("reliability", RELIABILITY, [report], "Judges with each other")
     if report.effective_votes is not None:
-        judged = sum(rater.rater != PANEL for rater in report.raters)
-        yield remark(
-            f"{judged} judges whose errors coincide are worth {decimal(report.effective_votes, 1)}"
-            f" independent votes, by {report.items:,} labels of people"
-        )
+        yield remark(_votes(report, report.effective_votes))
+
+
+def _votes(report: Agreement, votes: float) -> str:
+    """Return how many votes the judges are worth, and whether their errors coincide by more than
+    chance."""
+    judged = sum(rater.rater != PANEL for rater in report.raters)
+    ends = report.effective_votes_interval
+    within = f" (95% interval {interval(ends, 1)})" if ends else ""
+    coincide = " whose errors coincide" if ends and ends[1] < judged else ""
+    return (
+        f"{judged} judges{coincide} are worth {decimal(votes, 1)} independent votes{within}, by"
+        f" {number_of(report.labeled, 'label')} of people"
+    )
 
 
 def first(
@@ -169,7 +179,7 @@ def first(
     yield _heading(report, source, field)
     yield from map(caution, report.notes)
     if report.raters:
-        yield _people_in_words(report.raters, names)
+        yield _people_in_words(report, names)
         yield _raters(report, names)
     elif report.pairs:
         yield line(UNKNOWN)
@@ -243,23 +253,47 @@ def _misgraded(report: GraderReport) -> Iterator[str]:
         yield f"Most frequent mistake: {most:,} of grade {people} {verb} given {grade}."
 
 
-def _people_in_words(raters: Sequence[RaterReport], names: Mapping[str, str]) -> Block:
+def _people_in_words(report: Agreement, names: Mapping[str, str]) -> Block:
     """Return which rater gives the label of people most often, and what it gets wrong most."""
-    rated = [rater for rater in raters if rater.same.value is not None]
+    rated = [rater for rater in report.raters if rater.same.value is not None]
     if not rated:
         return line("No result: no item has a label by people and one by a judge.")
     best = max(rated, key=lambda rater: rater.same.value or 0.0)
     within = ""
     if best.same.reported:
         within = f" (95% interval {percent_interval(best.same.reported)})"
-    alike = sum(rater.same.value == best.same.value for rater in rated)
-    most = f", the most of {len(rated)} raters" if alike == 1 else ", no rater to more"
-    parts = (
+    others = [rater for rater in rated if rater is not best]
+    # Raters of other items have shares that chance may turn around, whichever is higher.
+    alike = [rater for rater in others if may_be_chance(report.leads.get(rater.rater))]
+    return line(
+        Data(names[best.rater]),
         f" gives the label of people to {percent(best.same.value)} of"
-        f" {number_of(best.compared, 'item')}{within}{most if len(rated) > 1 else ''}.",
-        *_mistakes(best),
+        f" {number_of(best.compared, 'item')}{within}",
+        *_beside(best, others, alike, names),
+        " ".join((".", *_mistakes(best))),
     )
-    return line(Data(names[best.rater]), " ".join(parts))
+
+
+def _beside(
+    best: RaterReport,
+    others: Sequence[RaterReport],
+    alike: Sequence[RaterReport],
+    names: Mapping[str, str],
+) -> Iterator[str]:
+    """Yield how the rater that agrees with people most compares with the others, of which those
+    `alike` may be lower by chance."""
+    if not others:
+        return
+    tied = any(rater.same.value == best.same.value for rater in others)
+    yield ", no rater to more" if tied else f", the most of {len(others) + 1} raters"
+    lower = [rater for rater in alike if rater.same.value != best.same.value]
+    if len(lower) == 1:
+        share = percent(lower[0].same.value)
+        yield from (f", but the {share} of ", Data(names[lower[0].rater]))
+    elif lower:
+        yield f", but {len(lower)} others"
+    if lower:
+        yield " may be lower by chance alone"
 
 
 def _mistakes(rater: RaterReport) -> Iterator[str]:
