@@ -205,6 +205,27 @@ def test_arms_are_measured_against_human_labels_and_chosen_on_half(
     )
 
 
+def test_an_arm_that_tells_contradicted_apart_is_not_wrong_where_people_say_no(
+    claimeval: Run, file: Path
+) -> None:
+    """Three labels agree with people on all claims, yes or no lets the doubtful one pass."""
+    rows = [
+        {"id": str(i), "text": sentence, "label": label}
+        for i in range(6)
+        for sentence, label in zip(SENTENCES, ("yes", "yes", "no", "no"), strict=True)
+    ]
+    (file.parent / "labels.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    file.write_text(file.read_text() + "labels: labels.jsonl\n")
+    done = claimeval("experiment", file)
+    assert "Take three_way: it gives the label of people to 100.0% of 24 claims" in " ".join(
+        done.stdout.split()
+    )
+    arms = json.loads(claimeval("experiment", file, "--json").stdout)["arms"]
+    three_way, binary, _ = (arm["label_agreement"] for arm in arms)
+    assert (three_way["same"]["value"], three_way["behind"]) == (1.0, None)
+    assert (binary["same"]["value"], binary["behind"]["value"]) == (0.75, 0.25)
+
+
 def test_select_without_labels_is_a_mistake(
     claimeval: Run, file: Path, server: ThreadHandle
 ) -> None:

@@ -4,6 +4,7 @@ with labels."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from statistics import median
 from types import MappingProxyType
@@ -11,10 +12,13 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field
 
+from claimeval.data.labels import HumanLabel
+from claimeval.evaluation.manifest import Manifest
+from claimeval.judging.panel import Panel
 from claimeval.metrics.claim_quality import ExtractionSummary
 from claimeval.metrics.flips import Flip, FlipCounts, flip
 from claimeval.metrics.scoring import MetricSummary
-from claimeval.runs.agreement import measure
+from claimeval.runs.agreement import leads, measure
 from claimeval.runs.compare import Pair, PairChanges, adjusted, compare
 from claimeval.runs.directory import RunResults, load_manifest
 from claimeval.runs.experiments import Arm, Experiment
@@ -22,9 +26,12 @@ from claimeval.runs.experiments.running import arm_folder
 from claimeval.runs.experiments.selection import (
     LabelAgreement,
     Selection,
+    claims_of_arms,
+    common_scale,
     covers_less,
     examine,
     labels_of,
+    rater_of,
 )
 from claimeval.runs.labels import PANEL, LabelPlaces, join
 from claimeval.runs.overview import JudgeOverview, Overview, PairedRuns, gather
@@ -32,6 +39,7 @@ from claimeval.store.store import Store, cache_folder, unpack
 from claimeval.types.estimates import Cost, Estimate
 from claimeval.types.options import RunOptions
 from claimeval.types.records import Record, SampleResult
+from claimeval.types.scales import BINARY
 
 if TYPE_CHECKING:
     from claimeval.metrics.extraction import ExaminedClaims
@@ -143,6 +151,7 @@ def tabulate(
     """
     arms = [arm for arm in design.arms if arm.name not in failed]
     base = None if design.baseline in failed else arm_folder(folder, design.arm(design.baseline))
+    people = selection.selected_on if selection else agreements(design, folder, arms)
     rows = []
     examined: dict[str, ExaminedClaims] = {}
     with Store(cache_folder(options.cache)) as store:
@@ -164,10 +173,7 @@ def tabulate(
             examined[arm.name] = examine(run)
             latency = _median_latency(run, store)
             seen = {"new_calls": new.get(arm.name, 0), "median_latency": latency}
-            people = (
-                selection.selected_on.get(arm.name) if selection else agreement(design, folder, arm)
-            )
-            rows.append(row.model_copy(update={**seen, "label_agreement": people}))
+            rows.append(row.model_copy(update={**seen, "label_agreement": people.get(arm.name)}))
             if base in (None, run):
                 summary = overview.summary
     return ExperimentResult(
@@ -254,15 +260,50 @@ def _adjusted(rows: list[ArmResult]) -> tuple[ArmResult, ...]:
     )
 
 
-def agreement(design: Experiment, folder: Path, arm: Arm) -> LabelAgreement | None:
-    """Return how an arm agrees with the experiment's labels; None without labels."""
+def agreements(
+    design: Experiment, folder: Path, arms: Sequence[Arm]
+) -> Mapping[str, LabelAgreement]:
+    """Return how each arm agrees with the experiment's labels, and how far it is behind the best
+    one; empty without labels."""
     if design.labels is None:
-        return None
-    run = arm_folder(folder, arm)
-    manifest = load_manifest(run)
+        return {}
+    runs = {arm.name: arm_folder(folder, arm) for arm in arms}
+    manifests = {name: load_manifest(run) for name, run in runs.items()}
+    labels = {
+        name: list(
+            labels_of(design.labels, manifests[name].rows[0], LabelPlaces.of(run), design.sheet)
+        )
+        for name, run in runs.items()
+    }
+    # An arm that answers yes or no, or people who do, tell "contradicted" from "not found" for no
+    # arm: else the arms that do would be wrong wherever they say so.
+    scale = common_scale(
+        [manifest.panel.scale for manifest in manifests.values()],
+        chain.from_iterable(labels.values()),
+    )
+    found = {
+        name: _agreement(run, manifests[name], labels[name], yes_or_no=scale == BINARY)
+        for name, run in runs.items()
+    }
+    shares = {name: one.same.value for name, one in found.items() if one.same.value is not None}
+    best = max(shares, key=lambda name: shares[name], default=None)
+    if best is None:
+        return found
+    metric = manifests[best].rows[0]
+    table = claims_of_arms(runs, labels[best], Panel(scale=scale), metric, manifests[best].cluster)
+    behind = leads(table, rater_of(best))
+    return {
+        name: one.model_copy(update={"behind": behind.get(rater_of(name))})
+        for name, one in found.items()
+    }
+
+
+def _agreement(
+    run: Path, manifest: Manifest, given: Iterable[HumanLabel], *, yes_or_no: bool
+) -> LabelAgreement:
+    """Return how an arm agrees with labels; `yes_or_no` is as for `join`."""
     results = list(RunResults.of(run))
     ids = {result.sample.id for result in results}
-    given = labels_of(design.labels, manifest.rows[0], LabelPlaces.of(run), design.sheet)
     labels = [label for label in given if label.sample in ids]
     against = manifest.rows[0].against
     joined = join(
@@ -272,6 +313,7 @@ def agreement(design: Experiment, folder: Path, arm: Arm) -> LabelAgreement | No
         labels,
         against,
         manifest.cluster,
+        yes_or_no=yes_or_no,
     )
     raters = {report.rater: report for report in measure(joined, manifest.panel).raters}
     return (

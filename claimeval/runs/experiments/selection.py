@@ -74,6 +74,10 @@ class LabelAgreement(Record):
     kappa: Estimate = Estimate()
     same: Estimate = Estimate()
     """Share of equal labels."""
+    behind: Estimate | None = None
+    """How much more often the arm that agrees with people most gives their label, over the claims
+    that both judged, with an interval that holds for all pairs of arms together. None for the best
+    arm, and with a selection."""
     unassessed: int = 0
     """Labeled claims without a label of the arm."""
     mean_kappa: float | None = None
@@ -394,8 +398,10 @@ def choose(runs: Mapping[str, Path], halves: Halves, metric: Metric, cluster: st
             label.
     """
     labels = halves.labels_of(halves.choose)
-    panel = Panel(scale=_scale([load_manifest(run).panel.scale for run in runs.values()], labels))
-    table = _table(runs, labels, panel, metric, cluster)
+    panel = Panel(
+        scale=common_scale([load_manifest(run).panel.scale for run in runs.values()], labels)
+    )
+    table = claims_of_arms(runs, labels, panel, metric, cluster)
     matched = sum(label is not None for label in table.human)
     if not matched or (matched < LEAST // 4 and not halves.anyway):
         raise UsageError(
@@ -404,14 +410,14 @@ def choose(runs: Mapping[str, Path], halves: Halves, metric: Metric, cluster: st
             " `extract_prompt` and data in the experiment"
         )
     table.strays.counted.check("these arms")
-    name, kappas = best(table, [_rater(name) for name in runs])
+    name, kappas = best(table, [rater_of(name) for name in runs])
     agreement = {}
     for arm in runs:
-        found = LabelAgreement.of(rater_report(_rater(arm), table, panel))
-        kappa = kappas[_rater(arm)]
+        found = LabelAgreement.of(rater_report(rater_of(arm), table, panel))
+        kappa = kappas[rater_of(arm)]
         update = {"mean_kappa": kappa.mean, "standard_error": kappa.standard_error}
         agreement[arm] = found.model_copy(update=update)
-    return Choice(name.removeprefix(_rater("")), agreement, panel, table.strays.counted.unmatched)
+    return Choice(name.removeprefix(rater_of("")), agreement, panel, table.strays.counted.unmatched)
 
 
 def best(table: RaterTable, names: Sequence[str]) -> tuple[str, dict[str, CrossValidatedKappa]]:
@@ -478,8 +484,8 @@ def report(
         UsageError: No label of the half is of a claim that the arms judged.
     """
     runs = {"baseline": baseline, "chosen": chosen}
-    table = _table(runs, halves.labels_of(halves.report), choice.panel, metric, cluster)
-    found = gain_of(table, *map(_rater, runs))
+    table = claims_of_arms(runs, halves.labels_of(halves.report), choice.panel, metric, cluster)
+    found = gain_of(table, *map(rater_of, runs))
     if not found.gain.n:
         raise UsageError(
             "no label of the other half is of a claim that both arms judge, so no gain can be"
@@ -487,7 +493,7 @@ def report(
         )
     before, after = (
         rater_report(
-            _rater(n),
+            rater_of(n),
             table,
             choice.panel,
         ).model_copy(update={"rater": n})
@@ -532,7 +538,7 @@ def write_prompt(folder: Path, selection: Selection, before: Prompt, after: Prom
     return selection.model_copy(update={"written": str(path)})
 
 
-def _scale(scales: Sequence[Scale], labels: Iterable[HumanLabel]) -> Scale:
+def common_scale(scales: Sequence[Scale], labels: Iterable[HumanLabel]) -> Scale:
     """Return the scale on which arms are compared: theirs, or yes and no if they differ.
 
     It is also yes and no if people never say "contradicted".
@@ -542,11 +548,11 @@ def _scale(scales: Sequence[Scale], labels: Iterable[HumanLabel]) -> Scale:
     return first if distinguishes and all(scale == first for scale in scales) else BINARY
 
 
-def _rater(arm: str) -> str:
+def rater_of(arm: str) -> str:
     return f"arm {arm}"
 
 
-def _table(
+def claims_of_arms(
     runs: Mapping[str, Path],
     labels: Sequence[HumanLabel],
     panel: Panel,
@@ -559,11 +565,11 @@ def _table(
     for name, folder in runs.items():
         for result in RunResults.of(folder):
             if result.sample.id in ids:
-                by_sample[result.sample.id][_rater(name)] = result
+                by_sample[result.sample.id][rater_of(name)] = result
     together = (_together(of_arms, metric) for of_arms in by_sample.values())
     return join(
         together,
-        [_rater(name) for name in runs],
+        [rater_of(name) for name in runs],
         panel,
         labels,
         metric.against,

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from claimeval.metrics.derived import directed
 from claimeval.metrics.flips import Flip, FlipCounts
+from claimeval.runs.agreement import may_be_chance
 from claimeval.runs.experiments.results import ArmMetric, ArmResult, ExperimentResult
 from claimeval.runs.experiments.selection import Selection
 from claimeval.runs.views import (
@@ -130,11 +131,13 @@ def advice(result: ExperimentResult) -> str:
     best = max(rated, key=_agreement)
     found = best.label_agreement
     assert found, "it is rated"
-    # Arms within the interval of the best one may be as good; those that cover less of their texts
-    # have easier claims.
+    # Arms whose difference to the best one has 0 in its interval may be as good; those that cover
+    # less of their texts have easier claims.
+    alike = [arm for arm in rated if arm is best or _may_be_chance(arm)]
+    # With few labels everything may be chance: an arm to take has a value near the best one too.
     low = found.same.reported[0] if found.same.reported else _agreement(best)
-    alike = [arm for arm in rated if _agreement(arm) >= low and not arm.covers_less] or [best]
-    taken = _cheapest(alike, best)
+    near = [arm for arm in alike if _agreement(arm) >= low and not arm.covers_less] or [best]
+    taken = _cheapest(near, best)
     agreement = taken.label_agreement
     assert agreement, "it is rated"
     text = (
@@ -156,10 +159,9 @@ def _beside_others(
         )
     if len(rated) == 1:
         return ""
-    if sum(_agreement(arm) == _agreement(best) for arm in rated) > 1:
-        return ", and no arm to more"
-    most = f", the most of {len(rated)} arms"
-    lower = [arm for arm in alike if arm is not best]
+    tied = sum(_agreement(arm) == _agreement(best) for arm in rated) > 1
+    most = ", and no arm to more" if tied else f", the most of {len(rated)} arms"
+    lower = [arm for arm in alike if _agreement(arm) < _agreement(best)]
     if not lower:
         return most
     if len(lower) > 1:
@@ -167,6 +169,12 @@ def _beside_others(
     return (
         f"{most}, but the {percent(_agreement(lower[0]))} of {lower[0].name} may be lower {chance}"
     )
+
+
+def _may_be_chance(arm: ArmResult) -> bool:
+    """Return whether the arm may be behind the best one by chance alone."""
+    found = arm.label_agreement
+    return found is not None and may_be_chance(found.behind)
 
 
 def _cheapest(alike: Sequence[ArmResult], best: ArmResult) -> ArmResult:
