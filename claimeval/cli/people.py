@@ -90,14 +90,8 @@ class AnnotateCommand(OutputOptions):
         if settings.pop("export") and self.documents:
             raise UsageError("--export is for claims")
         drawn = ce.annotate(**settings)
-        if to := self.export:
-            done = f"{number_of(drawn.export(to), drawn.unit)} written to {to}"
-            words = ", ".join(drawn.keys.values())
-            output.line(
-                f"{done}; fill the column `label` ({words}), then: claimeval correct {self.run}"
-                f" --labels {to}"
-            )
-            return output.result("annotate", {"labels": str(to)})
+        if self.export:
+            return self._exported(drawn, self.export)
         _ask(replace(output, quiet=False), drawn)
         complete = all(map(drawn.given, drawn.turns))
         resume = "Run the same command to resume."
@@ -122,6 +116,17 @@ class AnnotateCommand(OutputOptions):
             ),
         )
         return output.result("annotate", {"labels": str(drawn.path), **drawn.progress._asdict()})
+
+    def _exported(self, drawn: Annotation, to: Path) -> int:
+        done = f"{number_of(drawn.export(to), drawn.unit)} written to {to}"
+        words = ", ".join(drawn.keys.values())
+        # `correct` leaves labels of disputed claims out.
+        reader = "agreement" if self.disputed else "correct"
+        self.output.line(
+            f"{done}; fill the column `label` ({words}), then: claimeval {reader} {self.run}"
+            f" --labels {to}"
+        )
+        return self.output.result("annotate", {"labels": str(to)})
 
 
 def _ask(output: Output, drawn: Annotation) -> None:

@@ -7,6 +7,8 @@ or a passage; neither for a label of the whole sample), and a label or grade. Op
 
 from __future__ import annotations
 
+import logging
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator
 from itertools import chain
 from pathlib import Path
@@ -20,6 +22,8 @@ from claimeval.types.errors import DataError, is_misspelt, unknown_name
 from claimeval.types.ids import id_text
 from claimeval.types.records import Evidence, Label, Part, Record
 
+logger = logging.getLogger("claimeval")
+
 NAMES = {
     "sample": ("id", "sample_id", "sample", "question_id"),
     "question": ("question",),
@@ -32,6 +36,7 @@ NAMES = {
     "design": ("design",),
 }
 """Field names in a row."""
+_KNOWN = frozenset((*chain.from_iterable(NAMES.values()), "note", "cites"))
 _TEXTS = frozenset((*NAMES["sample"], *NAMES["question"], *NAMES["claim_id"], *NAMES["text"]))
 
 DESIGNS = ("disputed", "seen", "even", "label")
@@ -86,6 +91,39 @@ class HumanLabel(Record):
         return self.claim_id is None and self.text is None
 
 
+class _WholeAnswers:
+    """Labels of whole answers, of which one person gives one: several, which differ in a column
+    that is not read, are about something smaller or by several people."""
+
+    def __init__(self) -> None:
+        self._first: dict[tuple[str | None, ...], dict[str, Any]] = {}
+        self._repeated = Counter[str]()
+        """By column, the number of rows with another value than the first one of their answer."""
+
+    def add(self, label: HumanLabel, row: SourceRow) -> None:
+        """Add a label of a whole answer."""
+        against = label.evidence.part if label.evidence else None
+        key = label.sample, label.question, label.annotator, against
+        first = self._first.setdefault(key, row.fields)
+        for name in row.fields.keys() & first.keys():
+            value = row.fields[name]
+            if name not in _KNOWN and isinstance(value, str) and value != first[name]:
+                self._repeated[name] += 1
+
+    def warn(self, path: Path) -> None:
+        """Warn of the column in which most answers have several rows."""
+        columns = [name for name, rows in self._repeated.items() if rows >= len(self._first)]
+        if columns:
+            name = max(columns, key=lambda name: (self._repeated[name], name))
+            logger.warning(
+                "%s has several labels for most whole answers, which differ in the column %r. That"
+                " column is not read: if it has the claim, name it `text`; if it says who labeled,"
+                " name it `annotator`",
+                path,
+                name,
+            )
+
+
 class LabelFile:
     """Labels of files (.jsonl, .json, .csv, .parquet) in order. Blank and undecided rows are
     skipped and counted.
@@ -117,6 +155,7 @@ class LabelFile:
     def __iter__(self) -> Iterator[HumanLabel]:
         self.blank = self.undecided = labeled = 0
         columns: dict[str, None] = {}
+        whole = _WholeAnswers()
         for row in self._rows():
             if not labeled:
                 _check_columns(row)
@@ -125,11 +164,14 @@ class LabelFile:
             if human_label:
                 self._check_evidence(human_label.evidence, row)
                 labeled += 1
+                if human_label.of_sample:
+                    whole.add(human_label, row)
                 yield self._place(human_label)
             elif all(_empty(row.first(NAMES[field])) for field in ("label", "grade")):
                 self.blank += 1
             else:
                 self.undecided += 1
+        whole.warn(self._paths[0])
         if not labeled:
             counts = f"{self.blank} rows are blank, {self.undecided} undecided"
             if columns and columns.keys().isdisjoint((*NAMES["label"], *NAMES["grade"])):
@@ -164,8 +206,7 @@ def label_rows(path: Path, sheet: str | None = None) -> Iterator[SourceRow]:
 def _check_columns(row: SourceRow) -> None:
     """Raise DataError for a column that is misspelt: rows with `Text` in place of `text` would be
     labels of whole answers."""
-    known = set(chain.from_iterable(NAMES.values()))
-    others = [column for column in row.fields if column not in known]
+    others = [column for column in row.fields if column not in _KNOWN]
     absent = [field for field in _OPTIONAL if row.fields.keys().isdisjoint(NAMES[field])]
     for field in absent:
         name = NAMES[field][0]
@@ -192,6 +233,8 @@ def label(row: SourceRow, words: Collection[str] = ()) -> HumanLabel | None:
     texts["sample"] = ""
     if values["sample"] is not None:
         texts["sample"] = id_text(values["sample"], f"{row.location}, sample")
+    # In a sheet, a space behind a name cannot be seen.
+    texts["annotator"] = (texts["annotator"] or "").strip() or None
     texts["design"] = _design(texts["design"], row.location)
     against = texts.pop("against")
     evidence = None if against is None else Evidence(part=against)

@@ -52,6 +52,7 @@ from claimeval.statistics import (
     raw_agreement,
 )
 from claimeval.statistics.bootstrap import NOT_REQUESTED, STANDARD
+from claimeval.statistics.formatting import number_of
 from claimeval.types.errors import UsageError
 from claimeval.types.estimates import Estimate
 from claimeval.types.records import Record
@@ -202,6 +203,8 @@ class Agreement(Record):
     because the best one was not known before."""
     yes_or_no: bool = False
     """Whether people do not tell "contradicted" from "not found", so that both are one label."""
+    disputed: int = 0
+    """Labels of the disputed queue, which is no random sample."""
     slices: tuple[RaterSlice, ...] = ()
     """Each rater compared with people by value of the requested field."""
     pairs: tuple[RaterPair, ...] = ()
@@ -245,6 +248,11 @@ class Agreement(Record):
             notes.append(stray)
         if words := self.labels.words():
             notes.append(f"labels {words}")
+        if self.disputed:
+            notes.append(
+                f"{number_of(self.disputed, 'label')} of the disputed queue, which is no random"
+                " sample: judges agree with people more often over all claims"
+            )
         if self.yes_or_no:
             notes.append(
                 "the labels say yes or no, so that `contradicted` of a judge is `not_found` here"
@@ -425,6 +433,7 @@ def measure(joined: RaterTable, panel: Panel, half_width: float = HALF_WIDTH) ->
         strays=joined.strays.counted,
         labels=joined.labels,
         yes_or_no=by_people and joined.yes_or_no,
+        disputed=joined.disputed,
         pairs=tuple(_pairs(joined, by_people=by_people)),
     )
     update: dict[str, object] = {}
@@ -466,13 +475,7 @@ def _of_several(
 def leads(joined: RaterTable, best: str | None = None) -> dict[str, Estimate]:
     """Return how much more often the rater that agrees with people most gives their label than each
     other rater, as in `Agreement.leads`; `best` is that rater if the caller knows it."""
-    equal = {
-        name: [
-            None if label is None or people is None else float(label == people)
-            for label, people in zip(labels, joined.human, strict=True)
-        ]
-        for name, labels in joined.raters.items()
-    }
+    equal = {name: _equal(labels, joined.human) for name, labels in joined.raters.items()}
     shares = dict[str, float]()
     for name, column in equal.items():
         compared = [value for value in column if value is not None]
@@ -493,6 +496,14 @@ def leads(joined: RaterTable, best: str | None = None) -> dict[str, Estimate]:
         for name in shares
         if name != best
     }
+
+
+def _equal(labels: Sequence[str | None], human: Sequence[str | None]) -> list[float | None]:
+    """Return 1 for each label that is that of people, 0 for another one."""
+    return [
+        None if label is None or people is None else float(label == people)
+        for label, people in zip(labels, human, strict=True)
+    ]
 
 
 def may_be_chance(lead: Estimate | None) -> bool:

@@ -502,8 +502,13 @@ def export(run: Path, drawn: ClaimDraw, path: Path) -> int:
         sample = question.result.sample
         evidence = "\n\n".join(document.text for document in sample.documents(against) or ())
         rows.append((sample.id, claim.id, claim.text, against, sample.question, evidence, ""))
+    columns: Sequence[str] = COLUMNS
+    if drawn.design == DISPUTED:
+        # Labels of a file are else taken as a random sample of the claims.
+        columns = (*COLUMNS, "design")
+        rows = [(*row, DISPUTED) for row in rows]
     with path.open("w", encoding="utf-8", errors="backslashreplace", newline="") as file:
-        write_csv(file, [COLUMNS, *rows])
+        write_csv(file, [columns, *rows])
     return len(drawn.items)
 
 

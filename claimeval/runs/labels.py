@@ -251,6 +251,8 @@ class RaterTable:
         self.strays = Strays()
         """Labels that fit no claim or sample of the run."""
         self.labels = HumanLabelCounts()
+        self.disputed = 0
+        """Labels of the disputed queue, of which judges are wrong more often than of others."""
 
     def add_unlabelled(self, result: SampleResult, against: Part | None) -> None:
         """Add the claims of one sample that were assessed against a text, by default against any
@@ -427,6 +429,8 @@ def join(
     yes_or_no = yes_or_no or say_yes_or_no(chain.from_iterable(by_sample.values()))
     table = RaterTable(judges, panel, cluster, by, yes_or_no=yes_or_no)
     table.strays.read(sum(map(len, by_sample.values())))
+    given = chain.from_iterable(by_sample.values())
+    table.disputed = sum(label.design == "disputed" for label in given)
     for result in results:
         if labels is None:
             table.add_unlabelled(result, against)
@@ -638,6 +642,10 @@ class LabelPlaces:
 
     def __call__(self, label: HumanLabel) -> HumanLabel:
         """Return the label with the id of its sample in the run."""
+        bare = label.sample.strip()
+        # In a sheet, a space around an id cannot be seen.
+        if bare != label.sample and label.sample not in self._questions and bare in self._questions:
+            label = label.model_copy(update={"sample": bare})
         if not label.question:
             self._say_numbered(label)
             return label

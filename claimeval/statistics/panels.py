@@ -228,23 +228,13 @@ def effective_votes(
     Raises:
         UsageError: If the judges or the clusters differ in length.
     """
-    columns: list[Floats] = []
-    shared: set[int] = set()
-    for first, second in combinations(errors, 2):
-        pairs = list(zip(first, second, strict=True))
-        known = [a is not None and b is not None for a, b in pairs]
-        shared.update(i for i, is_known in enumerate(known) if is_known)
-        values = [
-            (1, bool(a), bool(b), bool(a and b)) if is_known else (0, 0, 0, 0)
-            for is_known, (a, b) in zip(known, pairs, strict=True)
-        ]
-        columns.append(np.array(values, np.float64).reshape(-1, 4))
-    if not shared:
+    columns = [_outcomes(first, second) for first, second in combinations(errors, 2)]
+    if not columns:
         return None
     rows = np.hstack(columns)
-    used = np.array([i in shared for i in range(len(rows))], dtype=bool)
+    used = np.asarray(rows[:, ::4].any(axis=1), dtype=bool)
     (correlation,) = bootstrap_sums(
-        ClusterSums(cluster_sums(rows[used], keys_of(clusters, used)), len(shared)),
+        ClusterSums(cluster_sums(rows[used], keys_of(clusters, used)), int(used.sum())),
         [_mean_phi],
         resampling,
         because="needs two judges that err and are right on shared items",
@@ -256,7 +246,18 @@ def effective_votes(
     if correlation.low is not None and correlation.high is not None:
         interval = _votes(judges, correlation.high), _votes(judges, correlation.low)
     mean = max(0.0, correlation.value)
-    return EffectiveVotes(_votes(judges, mean), judges, mean, len(shared), interval)
+    return EffectiveVotes(_votes(judges, mean), judges, mean, correlation.n, interval)
+
+
+def _outcomes(first: Sequence[bool | None], second: Sequence[bool | None]) -> Floats:
+    """Return for each item whether both can be compared, whether each of them errs, and both."""
+    rows = list[tuple[bool, bool, bool, bool]]()
+    for a, b in zip(first, second, strict=True):
+        if a is None or b is None:
+            rows.append((False, False, False, False))
+        else:
+            rows.append((True, a, b, a and b))
+    return np.array(rows, np.float64).reshape(-1, 4)
 
 
 def _votes(judges: int, correlation: float) -> float:

@@ -129,3 +129,35 @@ def test_the_key_for_unsure_is_undecided_in_a_file_too(tmp_path: Path) -> None:
     path.write_text("id,text,label\n1,a,yes\n1,b,?\n1,c,unsure\n", encoding="utf-8")
     file = LabelFile(path)
     assert (len(list(file)), file.undecided) == (1, 2)
+
+
+def test_a_space_behind_the_name_of_an_annotator_makes_no_second_person(tmp_path: Path) -> None:
+    rows = "id,text,label,annotator\n1,a,yes,ada\n1,b,no,ada \n1,c,no, \n"
+    names = [label.annotator for label in labels(tmp_path, rows, "labels.csv")]
+    assert names == ["ada", "ada", None]
+
+
+@pytest.mark.parametrize(
+    ("rows", "column"),
+    [
+        # Three claims of each answer, in a column of another name.
+        ([(q, claim, "") for q in "pqr" for claim in ("It rained.", "It is May.")], "statement"),
+        # One label of each answer by each of two people.
+        ([(q, "", name) for q in "pqr" for name in ("ada", "ben")], "rater"),
+        # A second label of few answers.
+        ([("p", "", "mon"), ("p", "", "tue"), ("q", "", "mon"), ("r", "", "mon")], None),
+        # The same value in all rows of an answer.
+        ([(q, f"about {q}", "") for q in "ppqqrr"], None),
+    ],
+)
+def test_labels_of_whole_answers_that_differ_in_an_unread_column_are_told(
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    rows: list[tuple[str, str, str]],
+    column: str | None,
+) -> None:
+    text = "".join(f"{name},{statement},{rater},yes\n" for name, statement, rater in rows)
+    labels(tmp_path, f"id,statement,rater,label\n{text}", "labels.csv")
+    expected = [f"differ in the column {column!r}"] if column else []
+    assert len(caplog.messages) == len(expected)
+    assert all(words in caplog.text for words in expected)

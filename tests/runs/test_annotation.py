@@ -3,6 +3,7 @@ processes write."""
 
 from __future__ import annotations
 
+import csv
 import json
 import subprocess
 import sys
@@ -247,3 +248,25 @@ def test_a_document_is_labeled_in_two_processes_and_taken_back(run: Path) -> Non
     again = ce.annotate(run, documents=True, n=4)
     assert sorted(again.labels.values()) == ["bad", "good"]
     assert len(again.path.read_text().splitlines()) == 2
+
+
+def test_labels_of_an_exported_disputed_queue_are_no_random_sample(
+    run: Path, tmp_path: Path
+) -> None:
+    """Filled in elsewhere, they corrected the score as if drawn at random."""
+    file = tmp_path / "todo.csv"
+    assert annotated(run, 4, disputed=True).export(file) == 4
+    with file.open(encoding="utf-8", newline="") as exported:
+        rows = [{**row, "label": "supported"} for row in csv.DictReader(exported)]
+    assert {row["design"] for row in rows} == {"disputed"}
+    with file.open("w", encoding="utf-8", newline="") as filled:
+        writer = csv.DictWriter(filled, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    with pytest.raises(UsageError, match="4 of the disputed queue, which is no random sample"):
+        ce.correct(run, file)
+    report = ce.agreement(run, file)
+    assert report.disputed == 4
+    assert any("judges agree with people more often over all" in note for note in report.notes)
+    annotated(run, 4).export(file)
+    assert "design" not in file.read_text(encoding="utf-8").splitlines()[0]

@@ -558,3 +558,13 @@ def test_a_series_keeps_conversations_apart_that_have_the_same_number(tmp_path: 
     against = track.against[1]
     assert against is not None
     assert (against.n, against.difference.clusters) == (6, 6)
+
+
+def test_a_space_around_the_id_of_a_label_keeps_it_from_no_sample(tmp_path: Path) -> None:
+    named = [{**row, "id": name} for row, name in zip(rows(2), ("s1", "s2 "), strict=True)]
+    place = LabelPlaces.of(run(tmp_path / "a", named))
+    samples = [
+        place(HumanLabel(sample=name, label="supported")).sample for name in (" s1", "s2 ", " s3")
+    ]
+    # An id of the data that has the space is taken as it is.
+    assert samples == ["s1", "s2 ", " s3"]

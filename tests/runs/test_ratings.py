@@ -11,7 +11,12 @@ import pytest
 import scipy
 
 import claimeval as ce
-from claimeval.runs.ratings import RatingAgreement
+from claimeval.evaluation.validity import GraderReport
+from claimeval.runs.agreement import Agreement
+from claimeval.runs.ratings import PeopleCorrelation, RatingAgreement, RatingCorrelation
+from claimeval.runs.views import Line
+from claimeval.runs.views import agreement as views
+from claimeval.types.estimates import Estimate
 from tests.command_line import call
 from tests.shared_data import shared_data
 
@@ -254,3 +259,100 @@ def test_published_files_are_imported_by_mapping_alone(
     run = ce.import_replies(part, mapping=mapping, out=tmp_path / "run")
     (metric,) = run.summary.values()
     assert (len(run), metric.judged) == (samples, samples)
+
+
+def correlated(score: str, rating: str, value: float, half: float) -> RatingCorrelation:
+    spearman = Estimate(
+        value=value, low=value - half, high=value + half, n=50, clusters=50, ends="interval"
+    )
+    return RatingCorrelation(
+        score=score, rating=rating, items=50, spearman=spearman, pearson=Estimate()
+    )
+
+
+def first_sentence(*pairs: RatingCorrelation, **people: float) -> str:
+    found = RatingAgreement(
+        items=50,
+        unmatched=0,
+        pairs=False,
+        correlations=pairs,
+        people=tuple(
+            PeopleCorrelation(rating=rating, items=50, spearman=Estimate(value=value))
+            for rating, value in people.items()
+        ),
+    )
+    _, sentence, *_ = views.ratings(found, "runs/a")
+    assert isinstance(sentence, Line)
+    return "".join(sentence.parts)
+
+
+@pytest.mark.parametrize(
+    ("others", "said"),
+    [
+        ([("b", 0.2, 0.1)], ", the closest of 2 scores."),
+        (
+            [("b", 0.5, 0.1)],
+            ", the closest of 2 scores, but the 0.50 of b may be lower by chance alone.",
+        ),
+        (
+            [("b", 0.5, 0.1), ("c", 0.1, 0.4), ("d", 0.1, 0.1)],
+            ", the closest of 4 scores, but 2 others may be lower by chance alone.",
+        ),
+    ],
+)
+def test_the_score_closest_to_ratings_may_be_so_by_chance_alone(
+    others: list[tuple[str, float, float]], said: str
+) -> None:
+    pairs = [correlated(name, "overall", value, half) for name, value, half in others]
+    sentence = first_sentence(correlated("a", "overall", 0.6, 0.1), *pairs)
+    assert sentence == f"a goes with the ratings by people: Spearman 0.60 (0.50 to 0.70){said}"
+
+
+def test_the_score_closest_to_one_rating_is_not_measured_by_another() -> None:
+    """Scores and annotators of another rating say nothing of this one."""
+    sentence = first_sentence(
+        correlated("a", "fluency", 0.6, 0.1),
+        correlated("a", "truth", 0.5, 0.1),
+        fluency=0.7,
+        truth=0.9,
+    )
+    assert sentence == (
+        "a goes with the ratings by people of fluency: Spearman 0.60 (0.50 to 0.70). Two annotators"
+        " reach 0.70 with each other."
+    )
+
+
+@pytest.mark.parametrize(
+    ("kappa", "said"),
+    [
+        (0.3, ", the closest of 2 assessors. "),
+        (
+            0.55,
+            ", the closest of 2 assessors, but the 0.55 of b may be lower by chance alone. ",
+        ),
+    ],
+)
+def test_the_assessor_closest_to_people_may_be_so_by_chance_alone(kappa: float, said: str) -> None:
+    def report(value: float) -> GraderReport:
+        estimate = Estimate(
+            value=value, low=value - 0.1, high=value + 0.1, n=50, clusters=50, ends="interval"
+        )
+        return GraderReport(
+            pairs=50,
+            unassessed=0,
+            further=0,
+            relevant_from=1,
+            exact=Estimate(value=0.8, n=50, clusters=50),
+            kappa=estimate,
+            kappa_quadratic=None,
+            kappa_binary=estimate,
+            labels=(0, 1),
+            confusion=((20, 5), (5, 20)),
+            orders=(),
+        )
+
+    blocks = views.first(Agreement.of_grades({"a": report(0.6), "b": report(kappa)}))
+    sentence = "".join(list(blocks)[1].parts)  # type: ignore[union-attr]  # it is a line
+    assert sentence.startswith(
+        "a gives the grade of people to 80.0% of 50 pairs (kappa 0.60 (0.50 to 0.70))" + said
+    )

@@ -286,11 +286,12 @@ def agreements(
         for name, run in runs.items()
     }
     shares = {name: one.same.value for name, one in found.items() if one.same.value is not None}
-    best = max(shares, key=lambda name: shares[name], default=None)
-    if best is None:
+    if not shares:
         return found
-    metric = manifests[best].rows[0]
-    table = claims_of_arms(runs, labels[best], Panel(scale=scale), metric, manifests[best].cluster)
+    best = max(shares, key=shares.__getitem__)
+    manifest = manifests[best]
+    panel = Panel(scale=scale)
+    table = claims_of_arms(runs, labels[best], panel, manifest.rows[0], manifest.cluster)
     behind = leads(table, rater_of(best))
     return {
         name: one.model_copy(update={"behind": behind.get(rater_of(name))})

@@ -218,13 +218,8 @@ def _assessors(found: Mapping[str, GraderReport], source: str) -> Iterator[Block
         yield line("No result: no pair has a grade by people and one by an assessor.")
         return
     ordered = sorted(rated, key=lambda name: -_closeness(rated[name]))
-    name = ordered[0]
-    best = rated[name]
-    most = f", the closest of {len(rated)} assessors" if len(rated) > 1 else ""
-    kappa = f" (kappa {estimate(best.kappa.value, best.kappa.reported)})" if best.kappa else ""
-    said = f" gives the grade of people to {percent(best.exact.value)} of"
-    parts = (f"{said} {number_of(best.pairs, 'pair')}{kappa}{most}.", *_misgraded(best))
-    yield line(Data(name), " ".join(parts))
+    best = rated[ordered[0]]
+    yield _closest_assessor(rated, ordered[0])
     taus = tuple(
         Column(Data(f"tau {order.measure}"), "number", at=lambda report: report.orders[0].tau)
         for order in best.orders[:1]
@@ -234,6 +229,24 @@ def _assessors(found: Mapping[str, GraderReport], source: str) -> Iterator[Block
     if len(ordered) > ROWS:
         yield remark(f"and {len(ordered) - ROWS} more: --details")
     yield from refused(found)
+
+
+def _closest_assessor(rated: Mapping[str, GraderReport], name: str) -> Block:
+    """Return how often the closest of several assessors grades as people do."""
+    best = rated[name]
+    most = f", the closest of {len(rated)} assessors" if len(rated) > 1 else ""
+    kappa = f" (kappa {estimate(best.kappa.value, best.kappa.reported)})" if best.kappa else ""
+    lower = _lower(
+        best.kappa or best.exact,
+        [(one.kappa or one.exact, other) for other, one in rated.items()],
+    )
+    return line(
+        Data(name),
+        f" gives the grade of people to {percent(best.exact.value)} of"
+        f" {number_of(best.pairs, 'pair')}{kappa}{most}",
+        *_may_be_lower(lower),
+        " ".join((".", *_misgraded(best))),
+    )
 
 
 def _closeness(report: GraderReport) -> float:
@@ -262,38 +275,55 @@ def _people_in_words(report: Agreement, names: Mapping[str, str]) -> Block:
     within = ""
     if best.same.reported:
         within = f" (95% interval {percent_interval(best.same.reported)})"
-    others = [rater for rater in rated if rater is not best]
-    # Raters of other items have shares that chance may turn around, whichever is higher.
-    alike = [rater for rater in others if may_be_chance(report.leads.get(rater.rater))]
     return line(
         Data(names[best.rater]),
         f" gives the label of people to {percent(best.same.value)} of"
         f" {number_of(best.compared, 'item')}{within}",
-        *_beside(best, others, alike, names),
+        *_beside(best, rated, report.leads, names),
         " ".join((".", *_mistakes(best))),
     )
 
 
 def _beside(
     best: RaterReport,
-    others: Sequence[RaterReport],
-    alike: Sequence[RaterReport],
+    rated: Sequence[RaterReport],
+    leads: Mapping[str, Estimate],
     names: Mapping[str, str],
 ) -> Iterator[str]:
-    """Yield how the rater that agrees with people most compares with the others, of which those
-    `alike` may be lower by chance."""
-    if not others:
+    """Yield how the rater that agrees with people most compares with the others."""
+    if len(rated) == 1:
         return
-    tied = any(rater.same.value == best.same.value for rater in others)
-    yield ", no rater to more" if tied else f", the most of {len(others) + 1} raters"
-    lower = [rater for rater in alike if rater.same.value != best.same.value]
-    if len(lower) == 1:
-        share = percent(lower[0].same.value)
-        yield from (f", but the {share} of ", Data(names[lower[0].rater]))
-    elif lower:
-        yield f", but {len(lower)} others"
-    if lower:
+    others = [rater for rater in rated if rater.same.value != best.same.value]
+    tied = len(others) < len(rated) - 1
+    yield ", no rater to more" if tied else f", the most of {len(rated)} raters"
+    yield from _may_be_lower(
+        [
+            (percent(rater.same.value), names[rater.rater])
+            for rater in others
+            if may_be_chance(leads.get(rater.rater))
+        ]
+    )
+
+
+def _may_be_lower(others: Sequence[tuple[str, str]]) -> Iterator[str]:
+    """Yield that others, with their values and names, may be lower than the best by chance."""
+    if len(others) == 1:
+        yield from (f", but the {others[0][0]} of ", Data(others[0][1]))
+    elif others:
+        yield f", but {len(others)} others"
+    if others:
         yield " may be lower by chance alone"
+
+
+def _lower(first: Estimate, others: Iterable[tuple[Estimate, str]]) -> list[tuple[str, str]]:
+    """Return the values and names of the estimates that may be below the best one by chance: one of
+    both has no interval, or their intervals have a value in common."""
+    lower = list[tuple[str, str]]()
+    for other, name in others:
+        apart = first.reported and other.reported and other.reported[1] < first.reported[0]
+        if not apart and (other.value or 0.0) < (first.value or 0.0):
+            lower.append((decimal(other.value, 2), name))
+    return lower
 
 
 def _mistakes(rater: RaterReport) -> Iterator[str]:
@@ -446,15 +476,30 @@ def _closest(found: RatingAgreement) -> Block:
             Data(best.score),
             f", Spearman {value}.",
         )
-    reported = best.spearman.reported
-    chance = ", without an interval" if not reported else ""
-    if reported and reported[0] <= 0:
+    chance = ", without an interval" if not best.spearman.reported else ""
+    if best.spearman.reported and best.spearman.reported[0] <= 0:
         chance = ", which may be chance"
-    among = f", the closest of {len(known)} scores" if len(known) > 1 else ""
-    people = max((one.spearman.value or 0.0 for one in found.people), default=None)
-    limit = "" if people is None else f" Two annotators reach {decimal(people)} with each other."
-    said = f" goes with the ratings by people: Spearman {value}"
-    return line(Data(best.score), f"{said}{chance}{among}.{limit}")
+    # What goes with another rating, and how alike people are in it, is no limit for this one.
+    alike = [pair for pair in known if pair.rating == best.rating]
+    among = f", the closest of {len(alike)} scores" if len(alike) > 1 else ""
+    estimates = [(pair.spearman, pair.score) for pair in alike]
+    rating = (" of ", Data(best.rating)) if len(alike) < len(known) else ()
+    return line(
+        Data(best.score),
+        " goes with the ratings by people",
+        *rating,
+        f": Spearman {value}{chance}{among}",
+        *_may_be_lower(_lower(best.spearman, estimates)),
+        f".{_among_people(found, best.rating)}",
+    )
+
+
+def _among_people(found: RatingAgreement, rating: str) -> str:
+    """Return what two annotators of a rating reach with each other; empty if it is not known."""
+    people = next((one for one in found.people if one.rating == rating), None)
+    if people is None or people.spearman.value is None:
+        return ""
+    return f" Two annotators reach {decimal(people.spearman.value)} with each other."
 
 
 def ratings(found: RatingAgreement, source: str) -> Iterator[Block]:

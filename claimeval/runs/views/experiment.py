@@ -40,6 +40,7 @@ from claimeval.statistics.formatting import (
     signed_interval,
 )
 from claimeval.types.clusters import sample_count
+from claimeval.types.estimates import Estimate
 
 CHEAPER = 0.9
 """An arm whose cost is above this part of another's does not cost less: both may print alike."""
@@ -133,7 +134,7 @@ def advice(result: ExperimentResult) -> str:
     assert found, "it is rated"
     # Arms whose difference to the best one has 0 in its interval may be as good; those that cover
     # less of their texts have easier claims.
-    alike = [arm for arm in rated if arm is best or _may_be_chance(arm)]
+    alike = [best, *(arm for arm in rated if arm is not best and may_be_chance(_behind(arm)))]
     # With few labels everything may be chance: an arm to take has a value near the best one too.
     low = found.same.reported[0] if found.same.reported else _agreement(best)
     near = [arm for arm in alike if _agreement(arm) >= low and not arm.covers_less] or [best]
@@ -171,12 +172,6 @@ def _beside_others(
     )
 
 
-def _may_be_chance(arm: ArmResult) -> bool:
-    """Return whether the arm may be behind the best one by chance alone."""
-    found = arm.label_agreement
-    return found is not None and may_be_chance(found.behind)
-
-
 def _cheapest(alike: Sequence[ArmResult], best: ArmResult) -> ArmResult:
     """Return the arm that costs clearly less than the best one, of those as good by chance; else
     the best one."""
@@ -189,6 +184,11 @@ def _cheapest(alike: Sequence[ArmResult], best: ArmResult) -> ArmResult:
         key=lambda arm: (arm.cost.dollars or 0.0, -_agreement(arm)),
         default=best,
     )
+
+
+def _behind(arm: ArmResult) -> Estimate | None:
+    """Return how far an arm is behind the best one, if its claims can be compared."""
+    return arm.label_agreement.behind if arm.label_agreement else None
 
 
 def _agreement(arm: ArmResult) -> float:
