@@ -109,13 +109,15 @@ class AnnotateCommand(OutputOptions):
             repeated and f"{same} of {repeated} that were shown twice have the same label",
             needed is not None
             and f"To know within ±0.05 how often the judges label as you do: {more}",
-            (
-                f"Next: claimeval agreement {self.run}, claimeval correct {self.run}"
-                if complete
-                else resume
-            ),
+            self._next if complete else resume,
         )
         return output.result("annotate", {"labels": str(drawn.path), **drawn.progress._asdict()})
+
+    @property
+    def _next(self) -> str:
+        # `correct` leaves labels of disputed claims out.
+        corrects = "" if self.disputed else f", claimeval correct {self.run}"
+        return f"Next: claimeval agreement {self.run}{corrects}"
 
     def _exported(self, drawn: Annotation, to: Path) -> int:
         done = f"{number_of(drawn.export(to), drawn.unit)} written to {to}"
@@ -370,15 +372,17 @@ def _print_labels(args: AgreementCommand, report: Measured) -> None:
     from claimeval.statistics.selection import power
 
     counts = [rater.labels_needed for rater in report.raters if rater.labels_needed is not None]
-    if counts:
+    # The share of equal labels among disputed claims is not that of all.
+    if counts and not report.disputed:
         width = f"within ±{100 * args.half_width:g} points"
         most = max(counts)
         more = f"{most:,} more labels would give the share of equal labels {width}."
         args.output.line(more if most else f"The share of equal labels is known {width}.", indent=1)
     option = f" --labels {args.labels}" if args.labels else ""
-    args.output.line(
-        f" The score corrected by these labels: claimeval correct {args.run[0]}{option}"
-    )
+    if report.disputed < report.strays.labels or not report.disputed:
+        args.output.line(
+            f" The score corrected by these labels: claimeval correct {args.run[0]}{option}"
+        )
     labels = report.labeled
     questions = min(report.questions, labels)
     least = power(questions, 0.1)

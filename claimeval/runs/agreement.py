@@ -251,7 +251,7 @@ class Agreement(Record):
         if self.disputed:
             notes.append(
                 f"{number_of(self.disputed, 'label')} of the disputed queue, which is no random"
-                " sample: judges agree with people more often over all claims"
+                " sample: how often judges agree with people over all claims is not known from it"
             )
         if self.yes_or_no:
             notes.append(

@@ -52,8 +52,8 @@ class LabelProgress(NamedTuple):
     """Items of the queue; of disputed claims, those without a label in the random draw."""
     needed: int | None
     """Additional labels with which the share of labels that the panel gives too (for documents:
-    LGTM) is known within `HALF_WIDTH`; None for fewer than `LEAST` labels, or without an
-    interval."""
+    LGTM) is known within `HALF_WIDTH`; None for fewer than `LEAST` labels, without an interval,
+    or for disputed claims."""
     same: int
     repeated: int
     """Claims that were labeled again later, and those with the same label."""
@@ -283,19 +283,24 @@ class ClaimAnnotation(Annotation):
         }
         count = len(self) - len(rows) + len(labels)
         pairs = [(labels[key], label) for key, label in again.items() if key in labels]
-        same = [self._is_panels(key, label) for key, label in labels.items() if label != UNSURE]
-        needed = (
-            labels_needed(Estimate.of(mean_interval(same)), HALF_WIDTH)
-            if len(same) >= LEAST
-            else None
-        )
         return LabelProgress(
             len(labels),
             count,
-            needed,
+            None if disputed else self._needed(labels),
             sum(a == b for a, b in pairs),
             len(pairs),
         )
+
+    def _needed(self, labels: Mapping[tuple[str, str], str]) -> int | None:
+        """Return how many more labels would show how often the judges label as people do; None for
+        few labels."""
+        decided = {key: label for key, label in labels.items() if label != UNSURE}
+        if len(decided) < LEAST:
+            return None
+        same = [self._is_panels(key, label) for key, label in decided.items()]
+        # Claims of one answer tend to be right or wrong together, as `agreement` takes them.
+        found = mean_interval(same, clusters=[sample for sample, _ in decided])
+        return labels_needed(Estimate.of(found), HALF_WIDTH)
 
     def _is_panels(self, key: tuple[str, str], label: str) -> bool:
         judged = self._judged[key]

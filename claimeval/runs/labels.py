@@ -252,7 +252,7 @@ class RaterTable:
         """Labels that fit no claim or sample of the run."""
         self.labels = HumanLabelCounts()
         self.disputed = 0
-        """Labels of the disputed queue, of which judges are wrong more often than of others."""
+        """Labels of the disputed queue, which is no random sample."""
 
     def add_unlabelled(self, result: SampleResult, against: Part | None) -> None:
         """Add the claims of one sample that were assessed against a text, by default against any

@@ -18,6 +18,7 @@ from claimeval.runs.annotation import ClaimAnnotation, ClaimItem, DocumentAnnota
 from claimeval.testing import ScriptedJudge
 from claimeval.types.errors import UsageError
 from claimeval.types.records import SampleResult
+from tests.command_line import call
 from tests.report.runs import TOWER, make
 
 CLAIMS = [f"Room {i} is open." for i in range(30)]
@@ -267,6 +268,55 @@ def test_labels_of_an_exported_disputed_queue_are_no_random_sample(
         ce.correct(run, file)
     report = ce.agreement(run, file)
     assert report.disputed == 4
-    assert any("judges agree with people more often over all" in note for note in report.notes)
+    assert any("no random sample: how often judges agree" in note for note in report.notes)
     annotated(run, 4).export(file)
     assert "design" not in file.read_text(encoding="utf-8").splitlines()[0]
+
+
+def test_labels_of_disputed_claims_do_not_say_how_many_more_are_needed(tmp_path: Path) -> None:
+    """Judges err on them more often than on others, and `correct` leaves them out."""
+    says = {"strict": dict.fromkeys(CLAIMS[:20], "not_found"), "kind": {}, "mild": {}}
+    run = make(tmp_path / "run", SAMPLES, says, metrics=("faithfulness",))
+    needed = []
+    for name, disputed in (("ada", False), ("ben", True)):
+        drawn = annotated(run, 30, name=name, disputed=disputed)
+        for number, item in enumerate(claims(drawn)):
+            item.label("supported" if number % 3 else "not_found")
+        assert drawn.progress.labeled >= 20
+        needed.append(drawn.progress.needed)
+    assert needed[0] is not None
+    assert needed[1] is None
+
+
+def test_needed_labels_take_the_claims_of_an_answer_together(tmp_path: Path) -> None:
+    """Twelve answers of three claims, which a person refuses as a whole or not at all."""
+    texts = [[f"Door {i}-{part} is open." for part in range(3)] for i in range(12)]
+    samples = tuple(
+        TOWER.model_copy(update={"id": f"t{i}", "question": f"{i}?", "answer": " ".join(of_one)})
+        for i, of_one in enumerate(texts)
+    )
+    run = make(tmp_path / "run", samples, {"kind": {}}, metrics=("faithfulness",))
+    drawn = annotated(run, 36)
+    for item in claims(drawn):
+        item.label("not_found" if int(item.sample.id[1:]) % 3 == 0 else "supported")
+    # By hand, independent claims would need about (1.96 / 0.05)^2 * 2/9 - 36 = 305 more.
+    assert drawn.progress.needed is not None
+    assert drawn.progress.needed > 600
+
+
+def test_a_sheet_of_disputed_claims_leads_to_agreement_and_not_to_a_correction(
+    run: Path, tmp_path: Path
+) -> None:
+    sheet = tmp_path / "todo.csv"
+    done = call("annotate", run, "--disputed", "--export", sheet)
+    assert f"then: claimeval agreement {run} --labels {sheet}" in " ".join(done.stdout.split())
+    with sheet.open(encoding="utf-8", newline="") as exported:
+        rows = [{**row, "label": "supported"} for row in csv.DictReader(exported)]
+    labels = tmp_path / "labels.jsonl"
+    labels.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    done = call("agreement", run, "--labels", labels)
+    assert "4 labels of the disputed queue, which is no random sample" in " ".join(
+        done.stdout.split()
+    )
+    assert "claimeval correct" not in done.stdout
+    assert "more labels would give" not in done.stdout
