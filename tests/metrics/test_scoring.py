@@ -124,10 +124,9 @@ def test_macro_micro_bounds_and_counts_by_hand() -> None:
 
 def test_a_count_that_is_not_known_has_no_bounds_and_neither_has_the_mean() -> None:
     tally = MetricTally()
-    for number, score in enumerate(
-        [Score(value=2.0, unit="questions"), Score(value=1.0, unit="questions")]
-    ):
-        tally.add(score, (), ungrounded=0, cluster=number)
+    for number, value in enumerate([2.0, 1.0]):
+        counted = Score(value=value, unit="questions")
+        tally.add(counted, (), ungrounded=0, cluster=number)
     assert tally.summary().bounds == (1.5, 1.5)
     lost = Score.undefined("unparsable", "questions")
     tally.add(lost, (), ungrounded=0, cluster=2)
