@@ -34,9 +34,10 @@ from claimeval.runs.gates import Baseline, check, evaluate, is_below
 from claimeval.runs.lines import Mapped
 from claimeval.runs.notes import notes
 from claimeval.runs.slices import ENOUGH, DiagnosisCounts, DiagnosisTally
+from claimeval.runs.worst import EXCERPT, WorstAnswer, bad_answers
 from claimeval.statistics.formatting import next_to, percent
 from claimeval.types import html
-from claimeval.types.errors import Interrupted, NoteWarning, UsageError, unknown_name
+from claimeval.types.errors import Interrupted, NoteWarning, UsageError, unknown_name, visible
 from claimeval.types.estimates import Cost
 from claimeval.types.gates import MAX_MISSING, NO_LIMITS, GateResult, Gates
 from claimeval.types.paths import expanded
@@ -444,12 +445,16 @@ class Run:
         """Return claims that are not supported, with verdicts and evidence, in words.
 
         Contradicted claims come first, then claims not found, then claims without a label; equal
-        labels are ordered by score, lowest first.
+        labels are ordered by score, lowest first. Of a run of ratings, these are the answers with
+        bad ratings, those with most of them first.
 
         Args:
             metrics: The metrics that count the claims. Default: all.
             limit: The maximum number of claims.
         """
+        if any(question.subjects == "answer" for question in self.manifest.questions):
+            names = set(map(canonical_name, metrics))
+            return list(map(_rated, bad_answers(self.results, names, limit)))
         rows = {metric.name: metric for metric in self.manifest.rows}
         worst: dict[str, tuple[int, float]] = {}
         for name in map(canonical_name, metrics or rows):
@@ -634,6 +639,13 @@ class Run:
             return
         with TemporaryDirectory() as folder:
             yield self._write(Path(folder) / "run")
+
+
+def _rated(answer: WorstAnswer) -> str:
+    """Return an answer with its bad ratings and a judge's reason, in words."""
+    ratings = ", ".join(f"{name} {word}" for name, word in answer.ratings.items())
+    reason = f"\n    {answer.explanation}" if answer.explanation else ""
+    return f"{answer.sample_id}: {ratings}: {visible(answer.answer, EXCERPT)}{reason}"
 
 
 def _below(name: str, metric: MetricSummary, figure: Figure, limit: float) -> list[str]:

@@ -194,6 +194,26 @@ def _worst_answer(sample: Sample, bad: Mapping[str, Assessment]) -> WorstAnswer:
     )
 
 
+def bad_answers(
+    results: Iterable[SampleResult], ratings: Collection[str], limit: int
+) -> list[WorstAnswer]:
+    """Return the answers with the most bad ratings, worst first.
+
+    Args:
+        results: The results of a run of ratings.
+        ratings: The ratings that count; empty for all.
+        limit: The maximum number of answers.
+    """
+    found: list[WorstAnswer] = []
+    for result in results:
+        names = [name for name, is_bad in bad_ratings(result).items() if is_bad]
+        named = {one.question: one for one in result.whole if one.question in names}
+        bad = {name: one for name, one in named.items() if not ratings or name in ratings}
+        if bad:
+            found.append(_worst_answer(result.sample, bad))
+    return sorted(found, key=lambda one: -len(one.ratings))[:limit]
+
+
 class LocatedClaims:
     """Collects failed claims of a run of `locate`, one of each cause before a second of any."""
 

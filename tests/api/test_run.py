@@ -159,6 +159,30 @@ def test_an_undefined_mean_fails_its_gate(server: ThreadHandle) -> None:
         silent.assert_at_least(faithfulness=0)
 
 
+def test_an_assertion_on_ratings_names_the_answers_and_why() -> None:
+    def rated(prompt: str) -> str:
+        is_bad = "It is red." in prompt
+        if "noncommittal" in prompt:
+            rating = {"reason": "Nothing is given.", "noncommittal": False}
+            return json.dumps({**rating, "rating": "no" if is_bad else "fully"})
+        return json.dumps({"reason": "No color is named.", "rating": "no" if is_bad else "yes"})
+
+    rows = [
+        {"id": "a", "question": "How high?", "answer": "58 m.", "contexts": ["58 m."]},
+        {"id": "b", "question": "How old?", "answer": "It is red.", "contexts": ["58 m."]},
+    ]
+    run = ce.rate(rows, judges=ScriptedJudge(reply=rated), ask="relevance,faithfulness")
+    with pytest.raises(AssertionError) as failed:
+        run.assert_at_least(rated_faithfulness=0.9)
+    assert str(failed.value).splitlines()[2:] == [
+        "b: rated_faithfulness no: It is red.",
+        "    No color is named.",
+    ]
+    assert run.worst_claims() == [
+        "b: rated_relevance no, rated_faithfulness no: It is red.\n    Nothing is given."
+    ]
+
+
 def test_an_assertion_has_interval_counts_and_the_worst_claims(run: Run) -> None:
     run.assert_at_least(faithfulness=0.7)
     with pytest.raises(AssertionError) as failed:
