@@ -55,6 +55,7 @@ COUNTED = {
     "compared",
     "unassessed",
     "unmatched",
+    "disputed",
     "pairs",
     "queries",
     "further",
