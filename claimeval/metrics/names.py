@@ -66,16 +66,20 @@ class Number(Record):
         return CUTOFF.sub("", self.name)
 
     @property
+    def is_of_ranking(self) -> bool:
+        """Whether it is computed from a ranking, with which `needs` begins then."""
+        return self.needs.startswith("a ranking")
+
+    @property
     def fields_needed(self) -> str:
         """The fields of a sample that it needs."""
-        is_ranked = self.needs.startswith("a ranking")
         ranked = "contexts, and reference_context_ids or reference_contexts"
-        return ranked if is_ranked else self.needs
+        return ranked if self.is_of_ranking else self.needs
 
     @property
     def takes_number(self) -> bool:
         """Whether a number may follow the name, such as a cutoff: `bleu_1` is not `bleu`."""
-        return "@" in self.name or self.needs.startswith("a ranking")
+        return "@" in self.name or self.is_of_ranking
 
     @property
     def calls(self) -> tuple[str, ...]:

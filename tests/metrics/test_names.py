@@ -362,3 +362,10 @@ def test_the_docs_have_the_whole_table() -> None:
     for meaning in names.table():
         numbers = ", ".join(map(meaning.expression, meaning.numbers))
         assert f"| {meaning.source} | `{meaning.name}` | {numbers} |" in text
+
+
+def test_numbers_of_rankings_are_those_of_rank_but_for_a_count() -> None:
+    of_ranking = {number.name for number in names.numbers().values() if number.is_of_ranking}
+    of_rank = {number.name for number in names.numbers().values() if "rank" in number.commands}
+    assert of_rank - of_ranking == {"num_rel"}, "it counts judgments, whatever was ranked"
+    assert of_ranking < of_rank

@@ -197,8 +197,15 @@ def strays_of(
     sheet: str | None = None,
     ids: Ids | None = None,
 ) -> StrayLabels:
-    """Return how many labels are of none of the samples of an experiment; arguments as for
-    `halve`."""
+    """Return how many labels are of none of the samples of an experiment.
+
+    Args:
+        samples: The samples.
+        labels: The file with labels of people.
+        metric: The metric whose claims are labeled.
+        sheet: The sheet of a workbook that has several.
+        ids: How the ids of the samples were given.
+    """
     questions = {one.id: folded(one.question) for one in samples}
     strays = Strays()
     for label in labels_of(labels, metric, LabelPlaces(lambda: questions, ids), sheet):
@@ -549,6 +556,7 @@ def common_scale(scales: Sequence[Scale], labels: Iterable[HumanLabel]) -> Scale
 
 
 def rater_of(arm: str) -> str:
+    """Return the name of an arm among raters: one may be called `panel`, as no other rater is."""
     return f"arm {arm}"
 
 
@@ -559,7 +567,15 @@ def claims_of_arms(
     metric: Metric,
     cluster: str | None,
 ) -> RaterTable:
-    """Return the table of labeled claims in which every arm is a rater."""
+    """Return the table of labeled claims in which every arm is a rater.
+
+    Args:
+        runs: The run directory of each arm.
+        labels: The labels of people.
+        panel: The panel by whose scale labels are compared.
+        metric: The metric whose claims are labeled.
+        cluster: The field whose equal values depend on each other; None for the question.
+    """
     ids = {label.sample for label in labels}
     by_sample: defaultdict[str, dict[str, SampleResult]] = defaultdict(dict)
     for name, folder in runs.items():
